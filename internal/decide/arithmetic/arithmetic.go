@@ -20,7 +20,7 @@ const (
 	Saturate Mode = true
 )
 
-// Add is x+y.
+// Add returns x+y.
 func (m Mode) Add(x, y int64) int64 {
 	sum := x + y
 	if m == Wrap || (sum > x) == (y > 0) {
@@ -29,7 +29,7 @@ func (m Mode) Add(x, y int64) int64 {
 	return limit64(y)
 }
 
-// MulDiv is x*y/z for y, z > 0.
+// MulDiv returns x*y/z for y, z > 0.
 func (m Mode) MulDiv(x, y, z int64) int64 {
 	if m == Wrap {
 		return x * y / z
@@ -51,8 +51,9 @@ func (m Mode) MulDiv(x, y, z int64) int64 {
 // farSeconds is how far from 1970 times are told apart: about from 1824 to 2115.
 const farSeconds = 4_600_000_000
 
-// Nanos is a time in nanoseconds since 1970. Such numbers are compared in a fraction of what it takes to compare times,
-// and their difference never overflows. Times that are too far away for that, as the zero time is, are put together.
+// Nanos returns a time in nanoseconds since 1970. Such numbers are compared in a fraction of what it takes to compare
+// times, and their difference never overflows. Times that are too far away for that, as the zero time is, are put
+// together.
 func Nanos(t time.Time) int64 {
 	return max(-farSeconds, min(farSeconds, t.Unix()))*int64(time.Second) + int64(t.Nanosecond())
 }

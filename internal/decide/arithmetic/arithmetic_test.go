@@ -16,8 +16,7 @@ const (
 	saturate = arithmetic.Saturate
 )
 
-// fit is the nearest int64: what saturating arithmetic gives, computed with numbers
-// that do not overflow.
+// fit returns the nearest int64: what saturating arithmetic gives, computed with numbers that do not overflow.
 func fit(x *big.Int) int64 {
 	switch {
 	case x.IsInt64():

@@ -19,7 +19,7 @@ const (
 	Unknown Status = "Unknown"
 )
 
-// StatusOf is True or False.
+// StatusOf returns True or False.
 func StatusOf(isTrue bool) Status {
 	if isTrue {
 		return True

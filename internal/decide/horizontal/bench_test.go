@@ -39,7 +39,7 @@ func benchmarkDecide(b *testing.B, settings forecast.Settings) {
 	}
 }
 
-// utilization is a policy with a utilization metric and the API server's default behavior.
+// utilization returns a policy with a utilization metric and the API server's default behavior.
 func utilization() horizontal.Policy {
 	p := policy(1, 2000)
 	p.Behavior, p.Tolerance = defaults(), metric.Tolerance{Up: 0.1, Down: 0.1}
@@ -114,7 +114,7 @@ func BenchmarkDecideOwn(b *testing.B) {
 	}
 }
 
-// endpoint is a rate from the pods' own pages, of which each is to have half an event per second.
+// endpoint returns a rate from the pods' own pages, of which each is to have half an event per second.
 func endpoint() source.Spec {
 	return source.Spec{
 		Type: source.PodEndpoint, Name: "requests", Identity: "1", IsRate: true,
@@ -122,7 +122,7 @@ func endpoint() source.Spec {
 	}
 }
 
-// answered is a target of n pods, of which a part is asked. Those have the rate that they are to have.
+// answered returns a target of n pods, of which a part is asked. Those have the rate that they are to have.
 func answered(n, part int) horizontal.Observation {
 	o := steady(n)
 	r := &o.Readings[0]
@@ -149,7 +149,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// steady is a target whose pods all run and use half of their request.
+// steady returns a target whose pods all run and use half of their request.
 func steady(n int) horizontal.Observation {
 	o := see(int32(n))
 	var r metric.Reading

@@ -37,7 +37,7 @@ func TestEachDifferenceHasALimit(t *testing.T) {
 	})
 }
 
-// plainOf is the most that the metrics ask for by the formula of Kubernetes' documentation, computed on its own.
+// plainOf returns the most that the metrics ask for by the formula of Kubernetes' documentation, computed on its own.
 func plainOf(p *horizontal.Policy, d *horizontal.Decision) float64 {
 	most := 0.0
 	for i := range d.Metrics {

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Limits are what the policy allows in a decision. The last replica of a target that may go to zero is not theirs: see
-// scalesToZero.
+// Limits returns what the policy allows in a decision. The last replica of a target that may go to zero is not theirs:
+// see scalesToZero.
 func (p *Policy) Limits(d *Decision) behavior.Limits {
 	least := d.Bounds.MinReplicas
 	if d.Zero.IsPossible && d.Current > 0 {
@@ -22,7 +22,7 @@ func (p *Policy) Limits(d *Decision) behavior.Limits {
 	}
 }
 
-// History is what the limits look back on. It shares the state's memory.
+// History returns what the limits look back on. It shares the state's memory.
 func (s *State) History() behavior.History {
 	return behavior.History{
 		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,

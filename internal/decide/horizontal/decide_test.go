@@ -311,7 +311,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// changed is what is known of the count after a decision and what became of its write.
+// changed returns what is known of the count after a decision and what became of its write.
 func changed(d *horizontal.Decision, o horizontal.Outcome) history.Count {
 	c := history.Count{Replicas: d.Current, IsKnown: true}
 	if d.Rescale && o.Error == "" {

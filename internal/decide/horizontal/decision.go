@@ -53,9 +53,9 @@ type Decision struct {
 	// Forecast is the forecast. ForecastReplicas is the count that it raised the stabilized one to; 0 if it did not.
 	Forecast         forecast.Result
 	ForecastReplicas int32
-	// RaisedToMin says that a target at zero goes to min replicas at least.
+	// RaisedToMin is set if a target at zero goes to min replicas at least.
 	RaisedToMin bool
-	// IsLoweringHeld says that new samples alone would lower the count, which is decided once in a sync period.
+	// IsLoweringHeld is set if new samples alone would lower the count, which is decided once in a sync period.
 	IsLoweringHeld bool
 	// Fallbacks are those that are active, and Zero is whether the target may go to zero; of a WorkloadAutoscaler only.
 	Fallbacks fallback.Result

@@ -34,8 +34,7 @@ func TestEachDivergenceIsShown(t *testing.T) {
 	}
 }
 
-// scenarios are the blocks of the divergence: from one that begins with its name to
-// the next one's.
+// scenarios returns the blocks of the divergence: from one that begins with its name to the next one's.
 func scenarios(d divergence.Set, text string) string {
 	var all []string
 	mine := false

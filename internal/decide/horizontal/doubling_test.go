@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// answer is a queue of that length by an answer that was asked for so long before noon.
+// answer returns a queue of that length by an answer that was asked for so long before noon.
 func answer(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.Asked = noon.Add(-ago)

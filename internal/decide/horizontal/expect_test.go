@@ -88,7 +88,7 @@ func (g *seen) unmet(words []string) []string {
 	return all
 }
 
-// value is what expect calls by the key.
+// value returns what expect calls by the key.
 func (g *seen) value(key string) (value string, known bool) {
 	d := &g.decision
 	switch key {
@@ -129,7 +129,7 @@ func (g *seen) value(key string) (value string, known bool) {
 	return g.ofMetrics(key)
 }
 
-// reported is what expect calls by the key, of the report.
+// reported returns what expect calls by the key, of the report.
 func (g *seen) reported(key string) string {
 	var turned, reasons []string
 	condition := "-"
@@ -154,7 +154,7 @@ func (g *seen) reported(key string) string {
 	}
 }
 
-// ofMetrics is what expect calls by the key, of each metric.
+// ofMetrics returns what expect calls by the key, of each metric.
 func (g *seen) ofMetrics(key string) (value string, known bool) {
 	if !slices.Contains([]string{"milli", "counted", "unready", "missing", "ignored", "unsampled", "failed"}, key) {
 		return "", false
@@ -184,7 +184,7 @@ func (g *seen) ofMetrics(key string) (value string, known bool) {
 	return list(all), true
 }
 
-// says is all that is reported as text.
+// says returns all that is reported as text.
 func (g *seen) says() string {
 	lines := []string{g.report.Error}
 	for _, c := range g.report.Conditions {

@@ -22,15 +22,15 @@ type FollowUp struct {
 	Suspects []int
 	// Forecast is when the forecast is renewed that raises the count: with the next minute. It is zero for others.
 	Forecast time.Time
-	// NearThreshold says that a metric of the pods that Plimsoll scrapes has come halfway through the tolerance
-	// above its target, or further: they are scraped before others.
+	// NearThreshold is set if a metric of the pods that Plimsoll scrapes has come halfway through the tolerance above its
+	// target, or further: they are scraped before others.
 	NearThreshold bool
 	// Calm is what new samples are compared with before the next decision on them.
 	Calm trigger.Calm
 }
 
-// FollowUp is what the decision asks for. The observation is the decision's own, the state
-// the one that came with it, and the suspects are appended to dst.
+// FollowUp returns what the decision asks for. The observation is the decision's own, the state the one that came with
+// it, and the suspects are appended to dst.
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
 	again, c := d.again(), d.context(o)
 	in := surge.Input{Specs: d.Policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// jumping is a queue of 2, and of 10 from noon to one. A pod that works serves one.
+// jumping returns a queue of 2, and of 10 from noon to one. A pod that works serves one.
 func jumping(at time.Time) int32 {
 	if at.Hour() == 12 {
 		return 10
@@ -28,7 +28,7 @@ func active() forecast.Settings {
 	}
 }
 
-// forecasting is a policy with a forecast.
+// forecasting returns a policy with a forecast.
 func forecasting() horizontal.Policy {
 	p := policy(1, 50)
 	p.Forecast, p.Behavior = active(), defaults()

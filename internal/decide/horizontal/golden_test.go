@@ -122,7 +122,7 @@ func play(s *stage, text string) string {
 // stage is a scenario while it is played.
 type stage struct {
 	t *testing.T
-	// upstream says that the file is one of upstream's cases.
+	// upstream is set if the file is one of upstream's cases.
 	upstream bool
 	// without turns a divergence off; quiet lets expectations be.
 	without divergence.Set
@@ -236,7 +236,7 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 	}
 }
 
-// decideAs is one side's decision, which it carries out.
+// decideAs returns one side's decision, which it carries out.
 func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string, details []string) *seen {
 	o, outcome := s.observation(of.current, args, details), horizontal.Outcome{At: s.now, Error: args["write"]}
 	if _, isOwn := args["status"]; isOwn {
@@ -306,8 +306,8 @@ func usage(d *horizontal.Decision, specs []source.Spec) string {
 	return strings.Join(all, " ")
 }
 
-// why is what the report says: the conditions that are no routine, what held
-// the metrics, and the reason of the change.
+// why returns what the report says: the conditions that are no routine, what held the metrics, and the reason of the
+// change.
 func why(of *seen) string {
 	routine := []string{"SucceededGetScale", "ReadyForNewScale", "SucceededRescale", "ValidMetricFound",
 		"DesiredWithinRange", "NotScaledToZero"}
@@ -336,7 +336,7 @@ func why(of *seen) string {
 	return strings.Join(all, "; ")
 }
 
-// picture is the count, one sign for each replica or, of many, for several.
+// picture returns the count, one sign for each replica or, of many, for several.
 func picture(d *horizontal.Decision) string {
 	unit := max(1, (max(d.Current, d.Desired)+59)/60)
 	signs := func(n int32, sign string) string { return strings.Repeat(sign, int((n+unit-1)/unit)) }

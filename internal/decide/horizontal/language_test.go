@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// arguments are key=value, or a key alone.
+// arguments returns key=value, or a key alone.
 func arguments(words []string) map[string]string {
 	args := map[string]string{}
 	for _, w := range words {
@@ -72,7 +72,7 @@ func (s *stage) newPolicy(args map[string]string) {
 	}
 }
 
-// change is an edit of the object.
+// change returns an edit of the object.
 func (s *stage) change(args map[string]string) {
 	metrics, schedules, before := s.policy.Metrics, s.policy.WorkloadAutoscaler.Schedules, *s
 	s.newPolicy(args)

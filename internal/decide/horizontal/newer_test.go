@@ -10,14 +10,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// sampled is a queue of that length, measured so long before noon.
+// sampled returns a queue of that length, measured so long before noon.
 func sampled(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.At = noon.Add(-ago)
 	return r
 }
 
-// askedFor is a queue whose length says no time and was asked for some time before noon.
+// askedFor returns a queue whose length says no time and was asked for some time before noon.
 func askedFor(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.At, r.Asked = time.Time{}, noon.Add(-ago)

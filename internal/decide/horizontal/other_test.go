@@ -26,7 +26,7 @@ func jobs(b *behavior.Behavior) *horizontal.Policy {
 	}
 }
 
-// observed is a target of so many replicas beside so many jobs.
+// observed returns a target of so many replicas beside so many jobs.
 func observed(replicas int32, waiting int64) *horizontal.Observation {
 	return &horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: replicas, StatusReplicas: replicas},

@@ -31,7 +31,7 @@ type Overridden struct {
 	IsNamed, IsNew bool
 }
 
-// Next is what a decision on this replica count will find, before it is made.
+// Next returns what a decision on this replica count will find, before it is made.
 func (h *Overrides) Next(now time.Time, replicas int32, period time.Duration) Overridden {
 	next := *h
 	if !next.Observe(now, replicas) || !next.IsContested(now, period) {
@@ -59,7 +59,7 @@ func (h *Overrides) Wrote(at time.Time, replicas int32) {
 // Forget notes that the count may not be what was written last.
 func (h *Overrides) Forget() { h.Written, h.IsWritten = 0, false }
 
-// HeldUntil is until when the count is not written again; zero if it may be now.
+// HeldUntil returns until when the count is not written again; zero if it may be now.
 func (h *Overrides) HeldUntil(now time.Time, period time.Duration) time.Time {
 	if until := h.WrittenAt.Add(period); h.isFight(now, period) && now.Before(until) {
 		return until

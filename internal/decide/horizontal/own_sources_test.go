@@ -67,7 +67,7 @@ type outages struct {
 	total int64
 }
 
-// observe is what can be seen of the load at a replica count.
+// observe returns what can be seen of the load at a replica count.
 func (l *outages) observe(current int32) horizontal.Observation {
 	o := see(current)
 	for range current {

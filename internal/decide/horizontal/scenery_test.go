@@ -79,7 +79,7 @@ var selectors = map[string]podselector.Selector{
 	"ambiguous": {Problem: podselector.Ambiguous, Message: "pods are controlled by more than one HPA"},
 }
 
-// key is what the details of a step call the metric.
+// key returns what the details of a step call the metric.
 func key(spec *source.Spec) string {
 	if spec.Type == source.ContainerResource {
 		return spec.Container + "/" + spec.Name
@@ -183,9 +183,9 @@ func (s *stage) requestOf(text string) metric.Request {
 	return metric.Request{Milli: s.milli(text)}
 }
 
-// reading is a metric's answer: "down" is an API error, "none" an empty list, "awaited" nothing yet. The value
-// of an Object or External metric may say when it was asked for, as in 500@-90s?15s. Those of a scaler begin with what
-// it says of itself: active, inactive or silent; target=500 is the target that comes with them.
+// reading returns a metric's answer: "down" is an API error, "none" an empty list, "awaited" nothing yet. The value of
+// an Object or External metric may say when it was asked for, as in 500@-90s?15s. Those of a scaler begin with what it
+// says of itself: active, inactive or silent; target=500 is the target that comes with them.
 func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Request) metric.Reading {
 	if spec.Type == source.ExternalScaler && len(values) > 0 {
 		activity, rest := values[0], values[1:]

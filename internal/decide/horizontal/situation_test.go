@@ -45,7 +45,7 @@ func (m maker) duration(what string, longest time.Duration) time.Duration {
 	return time.Duration(m.pick(what, 0, int64(longest/time.Second))) * time.Second
 }
 
-// milli is a value, rarely one near the end of the range.
+// milli returns a value, rarely one near the end of the range.
 func (m maker) milli(what string) int64 {
 	low := int64(0)
 	if m.wild {
@@ -168,7 +168,7 @@ func (m maker) spec() source.Spec {
 	return s
 }
 
-// ownSpec is a metric that Plimsoll reads itself.
+// ownSpec returns a metric that Plimsoll reads itself.
 func (m maker) ownSpec() source.Spec {
 	kinds := []source.Type{source.PodEndpoint, source.Prometheus, source.ExternalScaler}
 	s := source.Spec{

@@ -418,7 +418,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// moved is a condition whose transition time upstream renews.
+// moved returns a condition whose transition time upstream renews.
 func moved(c condition.Condition) condition.Condition {
 	c.Transitioned = true
 	return c

@@ -66,8 +66,7 @@ func TestSurgeNeedsItsName(t *testing.T) {
 	})
 }
 
-// busy is a target of n pods at their target, whose last seconds show that multiple
-// of it, the newest first.
+// busy returns a target of n pods at their target, whose last seconds show that multiple of it, the newest first.
 func busy(n int, multiples ...float64) horizontal.Observation {
 	o := steady(n)
 	var recent metric.Recent

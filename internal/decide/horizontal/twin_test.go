@@ -105,7 +105,8 @@ func (n *twin) limit(now time.Time, p *horizontal.Policy, current, proposed int3
 	}
 }
 
-// doubling is how far one-doubling lets the count go: no answer doubles it that was asked for before it was raised.
+// doubling returns how far one-doubling lets the count go: no answer doubles it that was asked for before it was
+// raised.
 func (n *twin) doubling(p *horizontal.Policy, current int32) int32 {
 	if !p.Divergences.Has(divergence.OneDoubling) {
 		return math.MaxInt32
@@ -123,7 +124,7 @@ func (n *twin) doubling(p *horizontal.Policy, current int32) int32 {
 	return farthest
 }
 
-// farthest is how far the rules let the count go, never back beyond where it is.
+// farthest returns how far the rules let the count go, never back beyond where it is.
 func (n *twin) farthest(now time.Time, rules *behavior.Rules, current int32, up bool) int32 {
 	if rules.Select == behavior.SelectDisabled || len(rules.Policies) == 0 {
 		return current
@@ -215,7 +216,7 @@ func drawWindow(t *rapid.T, longest time.Duration) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, longest / 10, longest / 2, longest}).Draw(t, "window")
 }
 
-// drawSampled is when a metric was sampled; some do not say.
+// drawSampled returns when a metric was sampled; some do not say.
 func drawSampled(t *rapid.T, now time.Time) time.Time {
 	age := rapid.SampledFrom([]time.Duration{-1, 0, 0, time.Second / 4, 10 * time.Second, 2 * time.Minute}).Draw(t,
 		"sample's age")

@@ -47,8 +47,8 @@ type Observation struct {
 	Target Target
 	// Trigger is why it is decided now, which Decide returns with the decision.
 	Trigger trigger.Kind
-	// NewerAwaited says that the kubelets' first samples have not arrived, and the present values may be
-	// older: they do not lower the count.
+	// NewerAwaited is set if the kubelets' first samples have not arrived, and the present values may be older: they do
+	// not lower the count.
 	NewerAwaited bool
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
@@ -81,7 +81,7 @@ type Conflict struct {
 // Shown are the conditions of a WorkloadAutoscaler that are True in its status.
 type Shown struct {
 	ScheduleActive, FallbackActive bool
-	// LimitedByPause says that ScalingLimited is True because of the mode Paused.
+	// LimitedByPause is set if ScalingLimited is True because of the mode Paused.
 	LimitedByPause bool
 }
 
@@ -120,8 +120,8 @@ type State struct {
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
 	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
 	Unreached int32 `json:"unreached,omitempty"`
-	// ScaledToZero says that the last scale write took the last replica, and the count has been zero since. The
-	// condition has it too, but the status write after the scale write may be lost.
+	// ScaledToZero is set if the last scale write took the last replica, and the count has been zero since. The condition
+	// has it too, but the status write after the scale write may be lost.
 	ScaledToZero bool `json:"scaledToZero,omitempty"`
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready `json:"ready,omitempty"`
@@ -189,7 +189,7 @@ func Settle(state State, outcome Outcome) State {
 	return state
 }
 
-// Clone is a copy of the state that shares nothing with it.
+// Clone returns a copy of the state that shares nothing with it.
 func (s *State) Clone() State {
 	c := *s
 	c.work = nil

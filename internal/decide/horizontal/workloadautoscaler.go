@@ -29,7 +29,7 @@ func (d *Decision) schedule(work *workspace) {
 	}
 }
 
-// lowered is the count that one above the max is lowered to: at once to the max of the spec, as upstream does, and
+// lowered returns the count that one above the max is lowered to: at once to the max of the spec, as upstream does, and
 // from there to that of a schedule as fast as the policies permit. No window delays it: it protects from metrics that
 // come and go, and a schedule's time is known.
 func (d *Decision) lowered(s *State) int32 {
@@ -45,7 +45,7 @@ func (d *Decision) lowered(s *State) int32 {
 	return min(p.MaxReplicas, limited.Replicas)
 }
 
-// Mode is the object's mode; Preview where the decision may not be carried out.
+// Mode returns the object's mode; Preview where the decision may not be carried out.
 func (d *Decision) Mode() mode.Mode {
 	switch w := d.Policy.WorkloadAutoscaler; {
 	case d.Refusal.Reason != "":
@@ -82,7 +82,7 @@ func (d *Decision) mayLower() bool {
 	return d.Failed-d.Fallbacks.Failed+d.Pending+d.Outdated == 0
 }
 
-// ofMetrics is the largest proposal of the metrics, their fallbacks included.
+// ofMetrics returns the largest proposal of the metrics, their fallbacks included.
 func (d *Decision) ofMetrics() (best proposal.Proposal) {
 	p, mayLower := d.Policy, d.mayLower()
 	if best = proposal.OfMetrics(d.Metrics, mayLower); d.Zero.IsIdle {
@@ -143,7 +143,7 @@ func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	}).Append(dst)
 }
 
-// Winner is the proposal that the count follows from, before the limits on its rate, min and max.
+// Winner returns the proposal that the count follows from, before the limits on its rate, min and max.
 func (d *Decision) Winner() proposal.Proposal {
 	if d.ForecastReplicas > 0 {
 		return proposal.Proposal{Source: proposal.Forecast, Replicas: d.ForecastReplicas}

@@ -41,14 +41,14 @@ func (w *workspace) grow(metrics, pods int) []metric.Result {
 	return results
 }
 
-// pend is the change that is to be settled.
+// pend returns the change that is to be settled.
 func (w *workspace) pend(b *behavior.Behavior, d *Decision) *behavior.Pending {
 	w.pending = behavior.PendingOf(b, d.Current, d.Desired)
 	return &w.pending
 }
 
-// Clone is a copy that shares no buffers with the state that the decision came
-// from, to keep it beyond the next decision.
+// Clone returns a copy that shares no buffers with the state that the decision came from, to keep it beyond the next
+// decision.
 func (d *Decision) Clone() Decision {
 	c := *d
 	c.Metrics = slices.Clone(d.Metrics)

@@ -22,7 +22,7 @@ func TestZeroBelowMin(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reading metric.Reading
 		min     int32
-		// isManual says that another writer scaled it to zero.
+		// isManual is set if another writer scaled it to zero.
 		isManual       bool
 		upstream, ours int32
 	}{

@@ -31,7 +31,7 @@ func All[F Family]() []Set[F] {
 	return all
 }
 
-// String is "none", "default" for all, or the names, separated by commas.
+// String returns "none", "default" for all, or the names, separated by commas.
 func (s Set[F]) String() string {
 	known := namesOf[F]()
 	switch s {

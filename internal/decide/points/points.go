@@ -63,8 +63,8 @@ func (h *History[V]) remove(i uint32) {
 	h.gapMillis[0] = 0
 }
 
-// toThin is an inner value that is removed for one that comes after a gap: of those from before fineMillis if there are
-// more than enough, otherwise of all but the most recent.
+// toThin returns an inner value that is removed for one that comes after a gap: of those from before fineMillis if
+// there are more than enough, otherwise of all but the most recent.
 func (h *History[V]) toThin(gapMillis uint32) uint32 {
 	old, ago := h.n, int64(gapMillis)
 	for old > 0 && ago <= fineMillis {
@@ -78,7 +78,7 @@ func (h *History[V]) toThin(gapMillis uint32) uint32 {
 	return h.densest(inner)
 }
 
-// densest is the inner value before an index whose removal leaves the smallest gap.
+// densest returns the inner value before an index whose removal leaves the smallest gap.
 func (h *History[V]) densest(end uint32) uint32 {
 	best, smallest := uint32(1), uint32(math.MaxUint32)
 	for i := uint32(1); i < end; i++ {
@@ -89,16 +89,16 @@ func (h *History[V]) densest(end uint32) uint32 {
 	return best
 }
 
-// Len is how many values there are.
+// Len returns how many values there are.
 func (h *History[V]) Len() int { return int(h.n) }
 
-// Value is the one of that index, from the oldest.
+// Value returns the one of that index, from the oldest.
 func (h *History[V]) Value(i int) V { return h.values[i] }
 
-// GapMillis is the distance of the value of that index from the one before.
+// GapMillis returns the distance of the value of that index from the one before.
 func (h *History[V]) GapMillis(i int) int64 { return int64(h.gapMillis[i]) }
 
-// Newest is the newest value. There must be one.
+// Newest returns the newest value. There must be one.
 func (h *History[V]) Newest() V { return h.values[h.n-1] }
 
 // SpanMillis is from the oldest value to the newest.
@@ -110,8 +110,8 @@ type Place struct {
 	AgoMillis int64
 }
 
-// Around are the values before and after a moment, which is so long before the newest value and not before the oldest.
-// At the moment of a value both are that.
+// Around returns the values before and after a moment, which is so long before the newest value and not before the
+// oldest. At the moment of a value both are that.
 func (h *History[V]) Around(agoMillis int64) (before, after Place) {
 	before = Place{Index: int(h.n) - 1}
 	for before.Index > 0 && before.AgoMillis < agoMillis {
@@ -125,8 +125,8 @@ func (h *History[V]) Around(agoMillis int64) (before, after Place) {
 	return before, after
 }
 
-// Window is where the longest span begins that the window holds and that ends with the
-// newest value, or the last interval if that alone is longer; false without an interval.
+// Window returns where the longest span begins that the window holds and that ends with the newest value, or the last
+// interval if that alone is longer; false without an interval.
 func (h *History[V]) Window(windowMillis int64) (first int, spanMillis int64, ok bool) {
 	if h.n < 2 {
 		return 0, 0, false

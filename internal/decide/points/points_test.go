@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/points"
 )
 
-// all are the values of a history and when they were added, in milliseconds before the newest.
+// all returns the values of a history and when they were added, in milliseconds before the newest.
 func all(h *points.History[int64]) (values, ago []int64) {
 	sum := int64(0)
 	for i := h.Len() - 1; i >= 0; i-- {

@@ -135,10 +135,10 @@ const (
 
 var resizeStatuses = [...]string{"None", "Deferred", "Infeasible", "InProgress", "Error", "Unknown"}
 
-// String is the conditions' name.
+// String returns the conditions' name.
 func (s ResizeStatus) String() string { return resizeStatuses[s] }
 
-// Scheduled are the pods that are on a node.
+// Scheduled returns the pods that are on a node.
 func Scheduled(pods []Pod) []Pod {
 	waits := func(p Pod) bool { return p.Node == "" }
 	if !slices.ContainsFunc(pods, waits) {
@@ -147,7 +147,7 @@ func Scheduled(pods []Pod) []Pod {
 	return slices.DeleteFunc(slices.Clone(pods), waits)
 }
 
-// RecommendationOf is the container's recommendation.
+// RecommendationOf returns the container's recommendation.
 func RecommendationOf(all []Recommendation, container string) (*Recommendation, bool) {
 	for i := range all {
 		if all[i].Container == container {

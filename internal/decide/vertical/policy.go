@@ -22,7 +22,7 @@ const (
 
 var modes = [...]string{"Off", "Initial", "Recreate", "InPlaceOrRecreate", "InPlace"}
 
-// String is the API's name of the mode.
+// String returns the API's name of the mode.
 func (m Mode) String() string { return modes[m] }
 
 // Disrupts reports whether running pods are changed.
@@ -90,11 +90,10 @@ type Boost struct {
 	Duration time.Duration
 }
 
-// Controls is the default: both resources.
+// Controls returns the default: both resources.
 func Controls() [Resources]bool { return [Resources]bool{true, true} }
 
-// PolicyOf is the container's own policy, or the one for all others, or the
-// default. They are never merged.
+// PolicyOf returns the container's own policy, or the one for all others, or the default. They are never merged.
 func PolicyOf(policies []ContainerPolicy, container string) ContainerPolicy {
 	found := -1
 	for i := range policies {

@@ -15,7 +15,7 @@ const (
 	Resources = 2
 )
 
-// String is the API's name of the resource.
+// String returns the API's name of the resource.
 func (r Resource) String() string {
 	if r == CPU {
 		return "cpu"
@@ -48,34 +48,34 @@ type Amounts struct {
 	roundedUp [Resources]bool
 }
 
-// Of is amounts of both resources.
+// Of returns amounts of both resources.
 func Of(cpuMilli, memoryBytes Amount) Amounts {
 	return Amounts{}.With(CPU, cpuMilli).With(Memory, memoryBytes)
 }
 
-// Get is the amount, and whether there is one.
+// Get returns the amount, and whether there is one.
 func (a Amounts) Get(r Resource) (Amount, bool) { return a.amount[r], a.set[r] }
 
-// With is a with this amount, in the format that r has in a.
+// With returns a with this amount, in the format that r has in a.
 func (a Amounts) With(r Resource, amount Amount) Amounts {
 	a.amount[r], a.set[r], a.roundedUp[r] = amount, true, false
 	return a
 }
 
-// RoundedUp is a, of which the amount of r was rounded up to a whole unit.
+// RoundedUp returns a, of which the amount of r was rounded up to a whole unit.
 func (a Amounts) RoundedUp(r Resource) Amounts {
 	a.roundedUp[r] = true
 	return a
 }
 
-// Take is a with the amount of r that other has, as it was written.
+// Take returns a with the amount of r that other has, as it was written.
 func (a Amounts) Take(r Resource, other Amounts) Amounts {
 	a.amount[r], a.set[r], a.format[r] = other.amount[r], other.set[r], other.format[r]
 	a.roundedUp[r] = other.roundedUp[r]
 	return a
 }
 
-// AtMost is the largest whole amount that is not above what was written, and whether there is one: what a bound
+// AtMost returns the largest whole amount that is not above what was written, and whether there is one: what a bound
 // permits.
 func (a Amounts) AtMost(r Resource) (Amount, bool) {
 	if a.roundedUp[r] {
@@ -84,7 +84,7 @@ func (a Amounts) AtMost(r Resource) (Amount, bool) {
 	return a.amount[r], a.set[r]
 }
 
-// RoundedDown is a with the largest whole amounts that are not above what was written.
+// RoundedDown returns a with the largest whole amounts that are not above what was written.
 func (a Amounts) RoundedDown() Amounts {
 	for r := range Resource(Resources) {
 		if amount, has := a.AtMost(r); has {
@@ -94,16 +94,16 @@ func (a Amounts) RoundedDown() Amounts {
 	return a
 }
 
-// Format is how the amount of r is written.
+// Format returns how the amount of r is written.
 func (a Amounts) Format(r Resource) Format { return a.format[r] }
 
-// In is a with the amount of r written in this format.
+// In returns a with the amount of r written in this format.
 func (a Amounts) In(r Resource, f Format) Amounts {
 	a.format[r] = f
 	return a
 }
 
-// Without is a without an amount of r.
+// Without returns a without an amount of r.
 func (a Amounts) Without(r Resource) Amounts {
 	a.amount[r], a.set[r], a.format[r], a.roundedUp[r] = 0, false, DecimalSI, false
 	return a

@@ -22,8 +22,8 @@ const (
 	ShortestWindow = 5 * time.Second
 )
 
-// PodWindow is what the use of a pod is averaged over that has been ready for so long:
-// it begins with that as soon as it is long enough.
+// PodWindow returns what the use of a pod is averaged over that has been ready for so long: it begins with that as soon
+// as it is long enough.
 func PodWindow(readyFor, window time.Duration) time.Duration {
 	if readyFor < ShortestWindow {
 		return window

@@ -17,8 +17,8 @@ const (
 // Interval is from one value of a series to another, both counted from the newest, which is 0.
 type Interval struct{ First, Last int }
 
-// Recent are the last intervals between the n values of a series, the newest first, and how many there
-// are. Gap is from the value before the k-th newest to that.
+// Recent returns the last intervals between the n values of a series, the newest first, and how many there are. Gap is
+// from the value before the k-th newest to that.
 //
 // Each is between two values in a row. Where values are dense, the one in the middle spans about a second
 // and the others stay as short as they are: what is in all three lasts for more than a second then, too,
@@ -36,7 +36,7 @@ func Recent(n int, gap func(k int) time.Duration) (intervals [RecentIntervals]In
 	return intervals, count
 }
 
-// innerEnd is where the interval in the middle begins that ends with a value.
+// innerEnd returns where the interval in the middle begins that ends with a value.
 func innerEnd(n, last int, gap func(k int) time.Duration) int {
 	span, first := gap(last), last+1
 	for span < inner && gap(first-1) < Dense && first < n-1 && gap(first) < Dense {

@@ -15,10 +15,10 @@ type Limited struct {
 	// policy was evaluated.
 	RateLimit int32
 	Rated     bool
-	// LeftZero says that the rate permitted nothing from zero, or a window held it there, and one replica was
-	// permitted all the same.
+	// LeftZero is set if the rate permitted nothing from zero, or a window held it there, and one replica was permitted
+	// all the same.
 	LeftZero bool
-	// IsDoublingHeld says that an HPA without behavior waits for a newer answer before it doubles again.
+	// IsDoublingHeld is set if an HPA without behavior waits for a newer answer before it doubles again.
 	IsDoublingHeld bool
 }
 
@@ -34,12 +34,12 @@ const (
 	ScaleDownLimit
 )
 
-// String is the reason's name in the condition.
+// String returns the reason's name in the condition.
 func (r LimitReason) String() string {
 	return [...]string{"DesiredWithinRange", "TooFewReplicas", "TooManyReplicas", "ScaleUpLimit", "ScaleDownLimit"}[r]
 }
 
-// Message is the condition's message.
+// Message returns the condition's message.
 func (r LimitReason) Message() string {
 	switch r {
 	case TooFewReplicas:
@@ -121,9 +121,8 @@ func within(proposed int32, bound Limited) Limited {
 	return Limited{Replicas: proposed, RateLimit: bound.RateLimit, Rated: bound.Rated, LeftZero: bound.LeftZero}
 }
 
-// rateLimit is the farthest count that the policies of one direction permit.
-// Each starts from the count at the start of its period: the current one
-// without the changes since.
+// rateLimit returns the farthest count that the policies of one direction permit. Each starts from the count at the
+// start of its period: the current one without the changes since.
 func rateLimit(l *Limits, h *History, w Proposed, up bool) int32 {
 	rules := l.Behavior.Rules(up)
 	if rules.Select == SelectDisabled {
@@ -180,8 +179,8 @@ func (l *Limits) use(h *History, w Proposed, policy RatePolicy, up bool) Use {
 	return u
 }
 
-// permit is the count that one policy permits from the start of its period. Up
-// is rounded up, as otherwise a small count could never grow; down is cut off.
+// permit returns the count that one policy permits from the start of its period. Up is rounded up, as otherwise a small
+// count could never grow; down is cut off.
 func permit(sum arithmetic.Mode, policy RatePolicy, start int32, up bool) int32 {
 	change := int64(policy.Value)
 	if !up {

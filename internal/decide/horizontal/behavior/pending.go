@@ -15,7 +15,7 @@ type Pending struct {
 	Longest time.Duration `json:"longest"`
 }
 
-// PendingOf is a change under these rules, which are nil without spec.behavior.
+// PendingOf returns a change under these rules, which are nil without spec.behavior.
 func PendingOf(b *Behavior, from, to int32) Pending {
 	pending := Pending{Change: to - from, Replicas: to}
 	if b != nil {

@@ -46,7 +46,7 @@ type Proposed struct {
 	Passing int32
 	// PassingWindow is how long Passing keeps the count.
 	PassingWindow time.Duration
-	// IsBetween says that the decision is between two sync periods.
+	// IsBetween is set if the decision is between two sync periods.
 	IsBetween bool
 }
 
@@ -55,7 +55,7 @@ type Behavior struct {
 	Up, Down Rules
 }
 
-// Rules are those of one direction.
+// Rules returns those of one direction.
 func (b *Behavior) Rules(up bool) *Rules {
 	if up {
 		return &b.Up
@@ -70,7 +70,7 @@ type Rules struct {
 	Policies      []RatePolicy
 }
 
-// LongestPeriod is that of the rate policies.
+// LongestPeriod returns that of the rate policies.
 func (r *Rules) LongestPeriod() (longest time.Duration) {
 	for i := range r.Policies {
 		longest = max(longest, r.Policies[i].Period)

@@ -55,7 +55,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// item is the text under a bold heading, up to the next one.
+// item returns the text under a bold heading, up to the next one.
 func item(section, heading string) string {
 	_, after, _ := strings.Cut(section, "**"+heading+":** ")
 	text, _, _ := strings.Cut(after, " - **")

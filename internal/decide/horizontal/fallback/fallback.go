@@ -21,7 +21,7 @@ type Failure struct {
 	Metric string `json:"metric"`
 	// Since is when it was first seen to fail; zero if it has recovered, which is not yet reported.
 	Since time.Time `json:"since,omitzero"`
-	// Active says that its fallback has begun, and that this was reported.
+	// Active is set if its fallback has begun, and that this was reported.
 	Active bool `json:"active,omitempty"`
 
 	// isFailing and isActive are of the decision that is under way.
@@ -59,7 +59,7 @@ type Active struct {
 	Replicas int32
 }
 
-// Clone is a copy that shares no buffers.
+// Clone returns a copy that shares no buffers.
 func (r *Result) Clone() Result {
 	c := *r
 	c.Active, c.Began, c.Ended = slices.Clone(r.Active), slices.Clone(r.Began), slices.Clone(r.Ended)
@@ -138,8 +138,8 @@ func (f *Failures) end(in *Input, r *Result) {
 	}
 }
 
-// FailingSince is the history of metrics that have all failed since then. Those that can be computed again leave it
-// with the next decision.
+// FailingSince returns the history of metrics that have all failed since then. Those that can be computed again leave
+// it with the next decision.
 func FailingSince(specs []source.Spec, since time.Time) (f Failures) {
 	for i := range specs {
 		if specs[i].Fallback.FailureDuration > 0 {
@@ -184,7 +184,7 @@ func identify(s *source.Spec) string {
 	return strings.TrimRight(strings.Join(parts, "/"), "/")
 }
 
-// Text is what the condition FallbackActive and its event say of a metric.
+// Text returns what the condition FallbackActive and its event say of a metric.
 func Text(spec *source.Spec, set divergence.Set) string {
 	f := &spec.Fallback
 	replicas := fmt.Sprintf("%d replicas", f.Replicas)

@@ -25,7 +25,7 @@ const (
 	Active
 )
 
-// String is the mode as the spec has it.
+// String returns the mode as the spec has it.
 func (m Mode) String() string { return [...]string{"Off", "Preview", "Active"}[m] }
 
 // Settings are what the owner of the object asks for.
@@ -59,7 +59,7 @@ type Load struct {
 	Full float64
 	// IsKnown is false where a metric could not be read. The rest then means nothing.
 	IsKnown bool
-	// IsCapped says that the pods used all that they can: the load may be larger.
+	// IsCapped is set if the pods used all that they can: the load may be larger.
 	IsCapped bool
 }
 
@@ -93,7 +93,7 @@ const (
 	ReasonInUse
 )
 
-// String is the reason in status and in explanations.
+// String returns the reason in status and in explanations.
 func (r Reason) String() string {
 	return [...]string{"Off", "Learning", "LoadUnknown", "NotWorthItsPrice", "AboveWasteLimit", "InUse"}[r]
 }

@@ -36,7 +36,7 @@ func inputAt(second int, load float64) *Input {
 	}
 }
 
-// jump is 2, and 10 for an hour from noon on.
+// jump returns 2, and 10 for an hour from noon on.
 func jump(minute int) float64 {
 	if m := minute % 1440; m >= 720 && m < 780 {
 		return 10

@@ -56,7 +56,7 @@ func minutesAhead(startUp time.Duration) int {
 	return 2 + int((min(startUp, playback.Longest)+Lag+leeway)/time.Minute)
 }
 
-// choose is the candidate with the largest gain of those that are worth it, or of all if none is.
+// choose returns the candidate with the largest gain of those that are worth it, or of all if none is.
 func (s *State) choose(settings *Settings) (best int, reason Reason) {
 	without, gain := s.v.Played.Without(), math.Inf(-1)
 	factor, limit := worthToKeep, settings.WasteLimitPercent/100*without.Paid
@@ -92,7 +92,7 @@ func (s *State) day(candidate int) Day {
 	}
 }
 
-// largest is the largest load of the last days: no forecast asks for more.
+// largest returns the largest load of the last days: no forecast asks for more.
 func (s *State) largest() (most float64) {
 	for _, load := range s.v.Largest {
 		most = max(most, load)
@@ -102,7 +102,7 @@ func (s *State) largest() (most float64) {
 
 func (p *peaks) of(candidate int) float64 { return p[candidate/len(scales)] }
 
-// replicas is what a candidate proposes: no more than the largest load so far needs.
+// replicas returns what a candidate proposes: no more than the largest load so far needs.
 func (p *peaks) replicas(candidate int, largest float64) int32 {
 	wanted := min(scales[candidate%len(scales)]*p.of(candidate), largest)
 	return int32(max(0, math.Ceil(wanted-1e-9)))

@@ -59,21 +59,21 @@ type saved struct {
 	Day int64
 	// Largest are the largest loads of the last days.
 	Largest [days]float64
-	// IsCapped says that the load may have been larger at some moment of the present minute, and CappedMinutes in how
-	// many minutes just before.
+	// IsCapped is set if the load may have been larger at some moment of the present minute, and CappedMinutes in how many
+	// minutes just before.
 	IsCapped      bool
 	CappedMinutes uint8
-	// IsInUse says that the forecast was worth its price in the last minute.
+	// IsInUse is set if the forecast was worth its price in the last minute.
 	IsInUse bool
 	Model   season.Model
 	Played  playback.State
 	Hours   season.Hours
 }
 
-// New is a state that knows nothing.
+// New returns a state that knows nothing.
 func New() *State { return &State{} }
 
-// Clone is a copy that shares nothing with it.
+// Clone returns a copy that shares nothing with it.
 func (s *State) Clone() *State {
 	if s == nil {
 		return nil
@@ -100,8 +100,8 @@ type Expectation struct {
 	Mean, Upper float64
 }
 
-// Curve is what is expected of the minutes from the present one up to a time, and of a day at most. There is none while
-// it learns, and minutes of the day of which nothing was learnt are left out.
+// Curve returns what is expected of the minutes from the present one up to a time, and of a day at most. There is none
+// while it learns, and minutes of the day of which nothing was learnt are left out.
 func (s *State) Curve(to time.Time) []Expectation {
 	if s == nil || s.v.Learnt < needed {
 		return nil
@@ -206,7 +206,7 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 	}
 }
 
-// Minute is a minute as it is played, but for its load.
+// Minute returns a minute as it is played, but for its load.
 func Minute(settings *Settings, in *Input) playback.Minute {
 	m := playback.Minute{
 		Full: in.Load.Full, StartUp: in.StartUp, Tolerance: in.Tolerance,

@@ -35,7 +35,7 @@ func (c Changes) Add(now time.Time, replicas int32, longest time.Duration) Chang
 	return c
 }
 
-// Within is the sum of the changes that are younger than period.
+// Within returns the sum of the changes that are younger than period.
 func (c Changes) Within(now time.Time, period time.Duration) int64 {
 	if len(c) == 0 {
 		return 0

@@ -10,11 +10,11 @@ type Count struct {
 	// ChangedAt is when the count changed, and EffectiveAt when the pods followed; zero if that is not known.
 	ChangedAt   time.Time `json:"changedAt,omitzero"`
 	EffectiveAt time.Time `json:"effectiveAt,omitzero"`
-	// IsLowered says that the count fell, and IsAwaited that there still were more pods than it when that was last
+	// IsLowered is set if the count fell, and IsAwaited that there still were more pods than it when that was last
 	// observed.
 	IsLowered bool `json:"lowered,omitempty"`
 	IsAwaited bool `json:"awaited,omitempty"`
-	// IsForeign says that another writer changed it.
+	// IsForeign is set if another writer changed it.
 	IsForeign bool `json:"foreign,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func (c *Count) Change(now time.Time, replicas int32) {
 	}
 }
 
-// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
+// RaisedAt returns when the count was last raised; zero if it was lowered since then, or that is not known.
 func (c *Count) RaisedAt() time.Time {
 	if c.IsLowered {
 		return time.Time{}

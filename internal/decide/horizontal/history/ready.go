@@ -57,8 +57,8 @@ type Part struct {
 	part  float64
 }
 
-// Parts are the parts of the load that each ready pod had, newest first, if all had the same. It is 0 where no pod was
-// ready. They are appended to room.
+// Parts returns the parts of the load that each ready pod had, newest first, if all had the same. It is 0 where no pod
+// was ready. They are appended to room.
 func (r Ready) Parts(room []Part) []Part {
 	for i := len(r) - 1; i >= 0; i-- {
 		part := Part{began: arithmetic.Nanos(r[i].Time)}
@@ -70,7 +70,7 @@ func (r Ready) Parts(room []Part) []Part {
 	return room
 }
 
-// Share is the part that each pod had on average in the window up to a time, in nanoseconds since 1970.
+// Share returns the part that each pod had on average in the window up to a time, in nanoseconds since 1970.
 func Share(parts []Part, to int64, window time.Duration) float64 {
 	sum, end := 0.0, to
 	from := end - int64(window)

@@ -57,7 +57,7 @@ func (r *Recommendations) AddPassing(now time.Time, replicas int32) {
 	r.Passing = addHigh(r.Passing, Recommendation{Time: now, Replicas: replicas})
 }
 
-// HighestPassing is the largest of what only some seconds asked for, since then.
+// HighestPassing returns the largest of what only some seconds asked for, since then.
 func (r *Recommendations) HighestPassing(since time.Time) (Recommendation, bool) {
 	return first(r.Passing, func(t time.Time) bool { return !t.Before(since) })
 }
@@ -93,8 +93,8 @@ func (r *Recommendations) Overwrite(now time.Time, replicas int32, cutoff time.T
 	r.Slots = append(r.Slots, entry)
 }
 
-// Highest is the largest recommendation for which inside is true. The deque is
-// ordered by time, so the oldest that is inside is the largest.
+// Highest returns the largest recommendation for which inside is true. The deque is ordered by time, so the oldest that
+// is inside is the largest.
 func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, bool) {
 	best, found := first(r.Highs, inside)
 	for _, slot := range r.Slots {
@@ -105,7 +105,7 @@ func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, 
 	return best, found
 }
 
-// Lowest is the smallest recommendation for which inside is true.
+// Lowest returns the smallest recommendation for which inside is true.
 func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, bool) {
 	best, found := first(r.Lows, inside)
 	for _, slot := range r.Slots {
@@ -124,7 +124,7 @@ func (r *Recommendations) Expire(cutoff time.Time) {
 	r.Slots = slices.DeleteFunc(r.Slots, func(slot Recommendation) bool { return slot.Time.Before(cutoff) })
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a copy that shares nothing.
 func (r *Recommendations) Clone() Recommendations {
 	return Recommendations{
 		Highs: append([]Recommendation(nil), r.Highs...),

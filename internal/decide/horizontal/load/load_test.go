@@ -38,7 +38,7 @@ func ready(cpu int64) pod {
 		ReadyTransition: noon.Add(-time.Hour)}, cpu}
 }
 
-// starting is a pod that uses CPU and is not ready.
+// starting returns a pod that uses CPU and is not ready.
 func starting(cpu int64) pod {
 	p := ready(cpu)
 	p.Ready, p.StartTime, p.ReadyTransition = metric.ReadyFalse, noon.Add(-10*time.Second), noon.Add(-10*time.Second)
@@ -59,7 +59,7 @@ func deleting(cpu int64) pod {
 
 const none = -1
 
-// cpuOf is a target whose pods request a core each and shall use so many percent of it.
+// cpuOf returns a target whose pods request a core each and shall use so many percent of it.
 func cpuOf(percent int32, pods ...pod) scene {
 	s := scene{current: int32(len(pods))}
 	r := metric.Reading{}
@@ -74,7 +74,7 @@ func cpuOf(percent int32, pods ...pod) scene {
 	return s
 }
 
-// and is the scene with another metric.
+// and returns the scene with another metric.
 func (s scene) and(spec source.Spec, r metric.Reading) scene {
 	s.specs, s.readings = append(s.specs, spec), append(s.readings, r)
 	return s

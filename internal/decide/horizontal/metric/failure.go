@@ -14,8 +14,8 @@ const (
 	noRequests = "no metrics returned matched known pods"
 )
 
-// sourceError is what keeps the metric from being computed at all: a spec that
-// cannot be used, an API error, an empty or a lying answer.
+// sourceError returns what keeps the metric from being computed at all: a spec that cannot be used, an API error, an
+// empty or a lying answer.
 func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	switch {
 	case !spec.Type.Known():

@@ -50,21 +50,21 @@ type Counts struct {
 	Counted, Ignored, Unready, Missing, Lacking, Unsampled int
 }
 
-// Pods is how many there are, without those that are ignored.
+// Pods returns how many there are, without those that are ignored.
 func (n *Counts) Pods() int { return n.Counted + n.Unready + n.Missing + n.Lacking + n.Unsampled }
 
-// Asked is how many were asked of the pods that would count.
+// Asked returns how many were asked of the pods that would count.
 func (n *Counts) Asked() int { return n.Counted + n.Missing + n.Lacking }
 
 // grouping is what the pods of one metric are sorted by, worked out once.
 type grouping struct {
-	// startup says that a sample may show a pod's start.
+	// startup is set if a sample may show a pod's start.
 	startup bool
-	// finished says that pods which have finished are ignored.
+	// finished is set if pods which have finished are ignored.
 	finished bool
-	// recent says that pods count for less that have just become ready.
+	// recent is set if pods count for less that have just become ready.
 	recent bool
-	// once says that load which moves from one pod to another counts once.
+	// once is set if load which moves from one pod to another counts once.
 	once bool
 	// least is how long a pod was ready for when the sample of it was taken that counts.
 	least time.Duration
@@ -136,7 +136,7 @@ func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 // overloaded rather than started.
 func (by *grouping) isYoung(pod *Pod) bool { return arithmetic.Nanos(pod.StartTime) > by.young }
 
-// readyFor is how long a pod had been ready at a time.
+// readyFor returns how long a pod had been ready at a time.
 func readyFor(pod *Pod, at int64) time.Duration {
 	return time.Duration(at - arithmetic.Nanos(pod.ReadyTransition))
 }
@@ -170,9 +170,9 @@ func readyPods(pods []Pod) int64 {
 	return n
 }
 
-// ReadyPods is how many of the pods have a part of the load, and since when all of them have had: the API truncates the
-// time to seconds. They are those that are ready, and those of before the initialization period: overload makes pods
-// unready now and then, and their load then moves to no new pod.
+// ReadyPods returns how many of the pods have a part of the load, and since when all of them have had: the API
+// truncates the time to seconds. They are those that are ready, and those of before the initialization period: overload
+// makes pods unready now and then, and their load then moves to no new pod.
 func ReadyPods(pods []Pod, young time.Time) (n int32, since time.Time) {
 	before, latest := arithmetic.Nanos(young), arithmetic.Nanos(since)
 	for i := range pods {

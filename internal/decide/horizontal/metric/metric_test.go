@@ -18,7 +18,7 @@ const (
 	window         = time.Minute
 )
 
-// pod is a running, ready pod.
+// pod returns a running, ready pod.
 func pod(name string) metric.Pod {
 	started := now.Add(-time.Hour)
 	return metric.Pod{
@@ -27,7 +27,7 @@ func pod(name string) metric.Pod {
 	}
 }
 
-// sample is a fresh value.
+// sample returns a fresh value.
 func sample(milli int64) metric.Sample {
 	return metric.Sample{Present: true, Milli: milli, At: now, Window: window}
 }
@@ -61,7 +61,7 @@ func (s scene) evaluate() metric.Result {
 	return r
 }
 
-// running is a scene of pods a, b, … with a value and a request of 1000m each.
+// running returns a scene of pods a, b, … with a value and a request of 1000m each.
 func running(spec source.Spec, values ...int64) scene {
 	s := scene{
 		spec: spec, current: int32(len(values)), existing: int32(len(values)),
@@ -75,7 +75,7 @@ func running(spec source.Spec, values ...int64) scene {
 	return s
 }
 
-// total is a scene of ready pods and a metric with series.
+// total returns a scene of ready pods and a metric with series.
 func total(spec source.Spec, pods int, series ...int64) scene {
 	s := running(spec, make([]int64, pods)...)
 	s.reading = metric.Reading{Series: series}

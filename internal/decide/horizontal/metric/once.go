@@ -24,14 +24,14 @@ type use struct {
 	readyFor time.Duration
 	// share is the part of the load that each ready pod had in the sample's window.
 	share float64
-	// isYoung says that a part of it may be the pod's start.
+	// isYoung is set if a part of it may be the pod's start.
 	isYoung bool
 }
 
-// shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
-// window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
-// to use less than those do on average whose window began after that: pods that are saturated use as much before and
-// after.
+// shared returns what the pods that count use, as if the load had been shared by as many pods as now for the whole of
+// each window. Where more pods have a part of the load than count, what those have is not known, and left out. None is
+// taken to use less than those do on average whose window began after that: pods that are saturated use as much before
+// and after.
 func (p *perPod) shared(uses []use, pods float64, young *recentPods) (used int64) {
 	now, of, parts := 0.0, 0.0, uses[:0]
 	for i := range uses {
@@ -58,7 +58,8 @@ func (p *perPod) shared(uses []use, pods float64, young *recentPods) (used int64
 	return used
 }
 
-// share is the part of the load that each ready pod had in the window of a sample of a time; 0 where that is not known.
+// share returns the part of the load that each ready pod had in the window of a sample of a time; 0 where that is not
+// known.
 func (by *grouping) share(parts []history.Part, at int64, s *Sample) float64 {
 	if s.Window <= 0 || s.At.IsZero() {
 		return 0
@@ -97,8 +98,8 @@ func (p *perPod) countOnce() {
 	r.MovedMilli = moved
 }
 
-// together is what the pods that count used up to the last moment of which all are known, and how much of that made
-// them unequal. A pod that was not ready then counts as now.
+// together returns what the pods that count used up to the last moment of which all are known, and how much of that
+// made them unequal. A pod that was not ready then counts as now.
 func (p *perPod) together() (used, unequal int64) {
 	least, known := int64(0), int64(0)
 	for i, g := range p.result.Groups {

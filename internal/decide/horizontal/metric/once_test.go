@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// sharing is a scene of pods with an average of CPU use as their target.
+// sharing returns a scene of pods with an average of CPU use as their target.
 func sharing(milli int64, used ...int64) scene {
 	spec := averageOf(source.Resource, milli)
 	spec.Name = source.CPU

@@ -209,8 +209,7 @@ func (t *times) report(c *Context, r *Result) {
 	}
 }
 
-// groupWithoutRequest is the group of a pod that has no request; without it the
-// pod would be in g.
+// groupWithoutRequest returns the group of a pod that has no request; without it the pod would be in g.
 func (p *perPod) groupWithoutRequest(pod int, g Group) Group {
 	if !p.incomplete {
 		p.incomplete, p.partial = true, partialContainer(p.reading, p.c)
@@ -243,8 +242,8 @@ func (p *perPod) addSample(milli int64, pod int) {
 	}
 }
 
-// ratio is the totals' ratio to the target. A utilization is truncated to a
-// whole percentage, an average to a whole milli-unit, before it is divided.
+// ratio returns the totals' ratio to the target. A utilization is truncated to a whole percentage, an average to a
+// whole milli-unit, before it is divided.
 func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 	average = p.used / p.entries
 	if !p.percent {
@@ -254,8 +253,8 @@ func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 	return float64(percent) / float64(p.spec.Target.Percent), percent, average
 }
 
-// ofAverage is the ratio of an average to the target. Of a target for all pods
-// together the average is compared with a pod's part of it.
+// ofAverage returns the ratio of an average to the target. Of a target for all pods together the average is compared
+// with a pod's part of it.
 func (p *perPod) ofAverage(average int64) (ratio float64, percent int32, milli int64) {
 	ratio = float64(average) / float64(p.spec.Target.Milli)
 	if !p.spec.IsShared() {
@@ -312,7 +311,7 @@ func (p *perPod) fillIn(upWithUnready bool) {
 	}
 }
 
-// last is what a pod used when it answered last, if it is one that has fallen silent.
+// last returns what a pod used when it answered last, if it is one that has fallen silent.
 func (p *perPod) last(pod int) int64 {
 	if s := &p.reading.Samples[pod]; s.Silent {
 		return s.Milli
@@ -346,8 +345,8 @@ func (p *perPod) recompute() {
 	r.Replicas, r.Base, r.Verdict = proposed, base, Recomputed
 }
 
-// assumed is what a missing pod is taken to use on the way down: its whole
-// request, or the target where that is above it, or its part of a shared target.
+// assumed returns what a missing pod is taken to use on the way down: its whole request, or the target where that is
+// above it, or its part of a shared target.
 func (p *perPod) assumed(pod int) int64 {
 	if p.spec.IsShared() {
 		return p.spec.Target.Milli / p.pods()
@@ -358,10 +357,9 @@ func (p *perPod) assumed(pod int) int64 {
 	return p.sum.MulDiv(p.reading.Requests[pod].Milli, int64(max(100, p.spec.Target.Percent)), 100)
 }
 
-// base is what the ratio is multiplied by. More pods than wanted are a
-// rollout's surge. On the way up they are not to be multiplied. On the way down
-// they are: where pods share a load, the surge is why the ratio is low, and
-// without it a rollout would ask for fewer pods than the load needs.
+// base returns what the ratio is multiplied by. More pods than wanted are a rollout's surge. On the way up they are not
+// to be multiplied. On the way down they are: where pods share a load, the surge is why the ratio is low, and without
+// it a rollout would ask for fewer pods than the load needs.
 func (p *perPod) base(ratio float64, upstream int64) int64 {
 	if p.c.Divergences.Has(divergence.RolloutSurge) && ratio > 1 {
 		return min(upstream, int64(p.c.SpecReplicas))

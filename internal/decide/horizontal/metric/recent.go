@@ -62,10 +62,10 @@ func (p *recentPods) StandIn(all recentTotal) bool {
 	return p.newer.Pods > 0 && all.Pods == p.newest.Pods+p.newer.Pods
 }
 
-// Newest is how many have not been ready for a whole window.
+// Newest returns how many have not been ready for a whole window.
 func (p *recentPods) Newest() int64 { return p.newest.Pods }
 
-// Excess is how much of what all pods use does not count. All are these and the others.
+// Excess returns how much of what all pods use does not count. All are these and the others.
 func (p *recentPods) Excess(sum arithmetic.Mode, all recentTotal, target source.Target) int64 {
 	limited, others := p.newest, p.newer
 	if warm := all.without(limited.and(others)); warm.Pods > 0 {
@@ -96,7 +96,7 @@ func (t recentTotal) without(o recentTotal) recentTotal {
 	return recentTotal{t.Used - o.Used, t.Wanted - o.Wanted, t.Pods - o.Pods}
 }
 
-// atTarget is the pods as if each used what it is to use.
+// atTarget returns the pods as if each used what it is to use.
 func (t recentTotal) atTarget(sum arithmetic.Mode, target source.Target) recentTotal {
 	if target.Type == source.Utilization {
 		t.Used = sum.MulDiv(t.Wanted, int64(target.Percent), 100)

@@ -24,7 +24,7 @@ type Context struct {
 	Divergences                                    divergence.Set
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready
-	// IsBetween says that the decision is made between two sync periods.
+	// IsBetween is set if the decision is made between two sync periods.
 	IsBetween bool
 	// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
 	RaisedAt time.Time
@@ -47,8 +47,8 @@ func (c *Context) isAfterRise() bool {
 // mayRiseFurther reports whether a rate has not let the count rise yet to what was asked for.
 func (c *Context) mayRiseFurther() bool { return c.Unreached > c.SpecReplicas }
 
-// past is a time by the controller's clock. A sample of the future was taken at the latest now: its node's clock is
-// ahead.
+// past returns a time by the controller's clock. A sample of the future was taken at the latest now: its node's clock
+// is ahead.
 func (c *Context) past(at time.Time) time.Time {
 	if at.After(c.Now) {
 		return c.Now
@@ -101,7 +101,7 @@ type Result struct {
 	TargetMilli int64
 	// Activity is the reading's, also of a metric that failed or has no values yet.
 	Activity Activity
-	// Pending says that the metric has no values yet, or none but of pods whose start they may be, and asks for nothing.
+	// Pending is set if the metric has no values yet, or none but of pods whose start they may be, and asks for nothing.
 	Pending bool
 
 	// Ratio is value/target as first observed; Adjusted the one after filling

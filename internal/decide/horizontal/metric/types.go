@@ -52,9 +52,9 @@ type Pod struct {
 // none: missing data is never zero.
 type Sample struct {
 	Present bool
-	// Unsampled says that the pod was not asked: a part of the pods stands for all.
+	// Unsampled is set if the pod was not asked: a part of the pods stands for all.
 	Unsampled bool
-	// Silent says that the pod is ready and does not answer. Milli, At and Window are then of the last sample: an
+	// Silent is set if the pod is ready and does not answer. Milli, At and Window are then of the last sample: an
 	// overloaded pod is not taken to be idle. It is not Present.
 	Silent bool
 	Milli  int64
@@ -73,7 +73,7 @@ type Request struct {
 	Milli int64
 	// Missing says why there is no request; RequestSet when there is one.
 	Missing MissingRequest
-	// Resizing says that the pod has this request until a resize in place is done.
+	// Resizing is set if the pod has this request until a resize in place is done.
 	Resizing bool
 	// Container is the container without the request, the one not found, or the one that has the claim.
 	Container string
@@ -103,7 +103,7 @@ type Reading struct {
 	// Error is what the metrics API client returned instead of values; empty
 	// when it returned some.
 	Error string
-	// Empty says that the API answered with an empty list.
+	// Empty is set if the API answered with an empty list.
 	Empty bool
 	// Samples are the pods' values, index for index with the pods; for metrics that
 	// are per pod.
@@ -127,7 +127,7 @@ type Reading struct {
 	At time.Time
 	// Asked is when the value was requested; zero if it was not.
 	Asked time.Time
-	// Pending says that there are no values yet: they have been asked for.
+	// Pending is set if there are no values yet: they have been asked for.
 	Pending bool
 	// TargetMilli is the target's value where the spec leaves it to the reading.
 	TargetMilli int64

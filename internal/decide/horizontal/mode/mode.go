@@ -16,7 +16,7 @@ const (
 
 var names = [...]string{"Active", "Preview", "Paused"}
 
-// String is the mode as the spec has it.
+// String returns the mode as the spec has it.
 func (m Mode) String() string { return names[m] }
 
 // Parse reads what String writes; nothing is Active.

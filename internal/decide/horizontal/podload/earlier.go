@@ -43,7 +43,7 @@ func (v *View) compare() {
 // wholePod is a metric of all containers of a pod.
 var wholePod = source.Spec{Name: source.CPU}
 
-// newest are the oldest and the newest of the newest samples of ready pods.
+// newest returns the oldest and the newest of the newest samples of ready pods.
 func (v *View) newest() (oldest, newest time.Time) {
 	for i := range v.ends {
 		if v.ready[i].IsZero() || v.from(i) == v.ends[i] {
@@ -70,7 +70,7 @@ const idlePart = 10
 // isIdle reports whether a container uses less than that of what its pod's containers do.
 func isIdle(u *Usage, used int64) bool { return u.CPU.NanoCores < used/idlePart }
 
-// usedBy is what the containers that a metric is about use together, in nanocores.
+// usedBy returns what the containers that a metric is about use together, in nanocores.
 func usedBy(usages []Usage, spec *source.Spec) (used int64) {
 	for i := range usages {
 		if !isOther(spec, &usages[i]) {
@@ -80,7 +80,7 @@ func usedBy(usages []Usage, spec *source.Spec) (used int64) {
 	return used
 }
 
-// dated is the interval that a sample is from: the oldest of the containers that are not idle.
+// dated returns the interval that a sample is from: the oldest of the containers that are not idle.
 func dated(usages []Usage, spec *source.Spec) (oldest Interval) {
 	used := usedBy(usages, spec)
 	for i := range usages {

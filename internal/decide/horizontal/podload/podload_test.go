@@ -56,7 +56,7 @@ type known struct {
 	noAgent        bool
 }
 
-// running is a pod that has been ready for so long.
+// running returns a pod that has been ready for so long.
 func running(readyFor time.Duration, kubelet ...podload.Container) known {
 	return known{
 		pod: metric.Pod{

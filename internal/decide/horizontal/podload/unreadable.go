@@ -46,7 +46,7 @@ func (u *Unreadable) add(node string, h *nodeHealth) {
 	h.isCounted = true
 }
 
-// Unreadable are the pods that the last Look could not read.
+// Unreadable returns the pods that the last Look could not read.
 func (v *View) Unreadable() *Unreadable { return &v.unreadable }
 
 // IsUsable reports whether decisions may be made on what the last Look found, with the unreadable pods counted as

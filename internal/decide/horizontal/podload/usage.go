@@ -69,7 +69,7 @@ type Container struct {
 	Refused                      Refused
 }
 
-// Usage is the container's over a window.
+// Usage returns the container's over a window.
 func (c *Container) Usage(w Window) Usage {
 	u := Usage{Name: c.Name, MemoryBytes: c.MemoryBytes, HasMemory: c.MemoryBytes > 0, Refused: c.Refused}
 	u.CPU, u.HasCPU = c.CPU.Over(w)

@@ -25,7 +25,7 @@ var ErrStarting = errors.New("fewer than two scrapes of the kubelet so far")
 
 // Reader has what is known of a target's pods at a moment, by their places.
 type Reader interface {
-	// Pod is a pod and the name of its node, which is empty if it has none.
+	// Pod returns a pod and the name of its node, which is empty if it has none.
 	Pod(i int) (pod *metric.Pod, node string)
 	// Agent and Kubelet append what the node's agent or its kubelet knows of the pod's containers. An agent may not
 	// answer.
@@ -76,7 +76,7 @@ type View struct {
 // nodeHealth is a node's health at the moment.
 type nodeHealth struct {
 	Health
-	// isCounted says that it is one of the unreadable pods' nodes.
+	// isCounted is set if it is one of the unreadable pods' nodes.
 	isCounted bool
 }
 
@@ -146,8 +146,8 @@ func (v *View) readPod(now time.Time, i int, r Reader) error {
 	return nil
 }
 
-// MaxSampleAge is how long ago the newest sample of a container may have arrived where kubelets are scraped so often: a
-// sample waits for the next scrape for up to a period, and for another one if that fails.
+// MaxSampleAge returns how long ago the newest sample of a container may have arrived where kubelets are scraped so
+// often: a sample waits for the next scrape for up to a period, and for another one if that fails.
 func MaxSampleAge(period time.Duration) time.Duration { return LongestSampleGap + 2*period }
 
 // readAgent appends the containers that the agent of the node knows; false if that is not enough.
@@ -187,8 +187,8 @@ func (v *View) collectImplausible(from int) {
 
 func (v *View) drop(from int) { v.containers, v.usages = v.containers[:from], v.usages[:from] }
 
-// over is the container's use over the stable window. For a pod that has just become ready it begins with that, as soon
-// as it spans the shortest window: what it used before says nothing of its load.
+// over returns the container's use over the stable window. For a pod that has just become ready it begins with that, as
+// soon as it spans the shortest window: what it used before says nothing of its load.
 func (c *Container) over(ready time.Time) Usage {
 	u := c.Usage(Window{LengthMillis: averaging.StableWindow.Milliseconds()})
 	if u.HasCPU && u.CPU.Span < averaging.ShortestWindow-rounding {
@@ -218,11 +218,11 @@ func isKnown(u *Usage, pod *metric.Pod) bool {
 // rounding is how much shorter a span of samples may be that come every second, but not exactly then.
 const rounding = 500 * time.Millisecond
 
-// readySince is when a pod was ready at the latest: the API truncates the time to seconds. It is the kubelet's, as
+// readySince returns when a pod was ready at the latest: the API truncates the time to seconds. It is the kubelet's, as
 // those of its samples are.
 func readySince(pod *metric.Pod) time.Time { return pod.ReadyTransition.Add(time.Second) }
 
-// healthOf is the node's, asked for once.
+// healthOf returns the node's, asked for once.
 func (v *View) healthOf(node string, r Reader) nodeHealth {
 	h, ok := v.nodes[node]
 	if !ok {

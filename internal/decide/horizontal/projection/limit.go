@@ -55,7 +55,7 @@ const (
 	limits
 )
 
-// String is what an explanation calls the limit.
+// String returns what an explanation calls the limit.
 func (l Limit) String() string {
 	return [limits]string{
 		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate",
@@ -66,7 +66,7 @@ func (l Limit) String() string {
 	}[l]
 }
 
-// Name is the limit's as a label or a key.
+// Name returns the limit's as a label or a key.
 func (l Limit) Name() string {
 	return [limits]string{
 		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate",
@@ -76,14 +76,13 @@ func (l Limit) Name() string {
 	}[l]
 }
 
-// BindingLimit is the limit that made the decision's count what it is: the last that
-// changed it.
+// BindingLimit returns the limit that made the decision's count what it is: the last that changed it.
 func BindingLimit(d *horizontal.Decision) Limit {
 	limit, _ := Binding(d)
 	return limit
 }
 
-// Binding is that limit, and the index of the metric that it is about if it is one on what a metric proposes.
+// Binding returns that limit, and the index of the metric that it is about if it is one on what a metric proposes.
 func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	switch d.Branch {
 	case horizontal.BranchDisabled:
@@ -109,7 +108,7 @@ func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	}
 }
 
-// afterProposal is the last limit that changed what was proposed.
+// afterProposal returns the last limit that changed what was proposed.
 func afterProposal(d *horizontal.Decision) Limit {
 	if d.IsLoweringHeld {
 		return SyncPeriod
@@ -131,7 +130,7 @@ func afterProposal(d *horizontal.Decision) Limit {
 	}
 }
 
-// ofStabilized is the window, or what holds the count when the window is over too.
+// ofStabilized returns the window, or what holds the count when the window is over too.
 func ofStabilized(d *horizontal.Decision) Limit {
 	switch {
 	case !d.Stabilized.IsDisabled:
@@ -143,7 +142,7 @@ func ofStabilized(d *horizontal.Decision) Limit {
 	}
 }
 
-// ofLimited is the rate, min or max that changed the count.
+// ofLimited returns the rate, min or max that changed the count.
 func ofLimited(d *horizontal.Decision) Limit {
 	switch {
 	case d.Limited.Reason == behavior.TooFewReplicas && d.Zero.IsPossible && d.Current > 0:

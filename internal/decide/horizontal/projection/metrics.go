@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
-// Plain is what a metric asks for by its ratio and the replica count alone, by the formula of the
+// Plain returns what a metric asks for by its ratio and the replica count alone, by the formula of the
 // HorizontalPodAutoscaler's documentation:
 //
 //	desiredReplicas = ceil[currentReplicas × ( currentMetricValue / desiredMetricValue )]
@@ -26,8 +26,8 @@ func Plain(d *horizontal.Decision, r *metric.Result) int32 {
 	}
 }
 
-// ofProposal is what kept the winning proposal from the most that a metric's ratio asks for, and of which metric: of
-// that one if it lost therefore, or else of the one that won.
+// ofProposal returns what kept the winning proposal from the most that a metric's ratio asks for, and of which metric:
+// of that one if it lost therefore, or else of the one that won.
 func ofProposal(d *horizontal.Decision) (limit Limit, index int) {
 	winner := d.Winner()
 	index, most := -1, winner.Replicas
@@ -53,7 +53,7 @@ func ofProposal(d *horizontal.Decision) (limit Limit, index int) {
 	}
 }
 
-// ofMetric is what kept a metric from proposing what its ratio asks for.
+// ofMetric returns what kept a metric from proposing what its ratio asks for.
 func ofMetric(d *horizontal.Decision, r *metric.Result) Limit {
 	switch r.Verdict {
 	case metric.WithinTolerance:
@@ -82,8 +82,8 @@ func ofMetric(d *horizontal.Decision, r *metric.Result) Limit {
 	}
 }
 
-// directionKeptBy is why counting all pods would reverse the direction: assumed values did, or there are more pods than
-// replicas and a low ratio, or fewer and a high one.
+// directionKeptBy returns why counting all pods would reverse the direction: assumed values did, or there are more pods
+// than replicas and a low ratio, or fewer and a high one.
 func directionKeptBy(r *metric.Result) Limit {
 	switch {
 	case r.Groups != nil && (r.Ratio > 1) != (r.Adjusted > 1):

@@ -19,11 +19,11 @@ type Change struct {
 	Replicas int32
 }
 
-// NextChange is the change that follows a decision that metrics made. The state is the settled one after it; it is only
-// read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing is
-// found where the count stays, or where what is proposed depends on the clock: during a surge or while one is doubted,
-// with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule, a fallback or the
-// cooldown is due before.
+// NextChange returns the change that follows a decision that metrics made. The state is the settled one after it; it is
+// only read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing
+// is found where the count stays, or where what is proposed depends on the clock: during a surge or while one is
+// doubted, with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule, a fallback
+// or the cooldown is due before.
 func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
 	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
 	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
@@ -44,7 +44,7 @@ func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decisio
 	return next, found
 }
 
-// dueAt is when a schedule, a fallback or the cooldown changes what is proposed; zero if none does.
+// dueAt returns when a schedule, a fallback or the cooldown changes what is proposed; zero if none does.
 func dueAt(d *horizontal.Decision) (first time.Time) {
 	due := [...]time.Time{d.Schedules.Next.At, d.Fallbacks.Due, {}}
 	if d.Current > 0 && !d.Zero.IsCooledDown {
@@ -82,8 +82,8 @@ func (w *walk) lower() *Step {
 	return nil
 }
 
-// after is the count that a proposal leads to right after a moment, and what limits it. Some windows end with their
-// last moment, and others after it.
+// after returns the count that a proposal leads to right after a moment, and what limits it. Some windows end with
+// their last moment, and others after it.
 func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	then := *w
 	then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)
@@ -91,7 +91,7 @@ func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	return then.current, limits
 }
 
-// moments are the decision's own time, and those at which something remembered no longer counts.
+// moments returns the decision's own time, and those at which something remembered no longer counts.
 func (w *walk) moments() []time.Time {
 	up, down := time.Duration(0), w.limits.DownscaleStabilization
 	all := []time.Time{w.now}

@@ -41,7 +41,7 @@ type Limits struct {
 type Projection struct {
 	// Steps are the changes after the decision; none if the count stays.
 	Steps []Step
-	// Settled says that after the steps the count stays as long as the proposal does.
+	// Settled is set if after the steps the count stays as long as the proposal does.
 	Settled bool
 	// Lower is the earliest decrease of the count if no replicas are proposed from now on, and At the moment after which
 	// a decision comes to it; nil if it cannot fall. It follows from what is remembered, not from when decisions are made.
@@ -80,7 +80,7 @@ func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 	}
 }
 
-// play is the steps until the proposal is reached, at most so many.
+// play returns the steps until the proposal is reached, at most so many.
 func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 	var delayedBy *Limits
 	end := w.horizon()
@@ -105,7 +105,7 @@ func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 	return steps, false
 }
 
-// horizon is until when the history can limit a change.
+// horizon returns until when the history can limit a change.
 func (w *walk) horizon() time.Time {
 	longest := w.limits.DownscaleStabilization
 	if b := w.limits.Behavior; b != nil {
@@ -114,7 +114,7 @@ func (w *walk) horizon() time.Time {
 	return w.now.Add(longest + 2*w.every)
 }
 
-// decide is one decision on the proposal, whose scale write succeeds.
+// decide returns one decision on the proposal, whose scale write succeeds.
 func (w *walk) decide(proposed int32) Limits {
 	if proposed < w.current && !w.mayLower {
 		return Limits{}

@@ -19,7 +19,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 const period = 15 * time.Second
 
-// policy is an object with one external metric of which each replica takes 1.
+// policy returns an object with one external metric of which each replica takes 1.
 func policy(least, most int32, b *behavior.Behavior) horizontal.Policy {
 	return horizontal.Policy{
 		MinReplicas: least, MaxReplicas: most, Behavior: b, DownscaleStabilization: 5 * time.Minute,

@@ -17,7 +17,7 @@ type Sources struct {
 	Surge     *surge.Result
 	Fallbacks []fallback.Active
 	Schedules []schedules.InForce
-	// IsIdle says that metrics that have values without pods ask for no replicas.
+	// IsIdle is set if metrics that have values without pods ask for no replicas.
 	IsIdle bool
 	// Forecast is what is expected, and Ahead the count that it raised another one to.
 	Forecast     *forecast.Result

@@ -27,7 +27,7 @@ const (
 	Forecast
 )
 
-// String is the source as status shows it.
+// String returns the source as status shows it.
 func (s Source) String() string {
 	return [...]string{"None", "Metric", "Surge", "Fallback", "Schedule", "Forecast"}[s]
 }
@@ -39,12 +39,11 @@ type Proposal struct {
 	// force. A proposal of all schedules together, for an object without metrics, has none.
 	Index    int
 	Replicas int32
-	// MayLower says that the source knows enough to lower the count.
+	// MayLower is set if the source knows enough to lower the count.
 	MayLower bool
 }
 
-// Or is the larger of two proposals. As upstream, a proposal of zero replicas gives
-// way to any later one.
+// Or returns the larger of two proposals. As upstream, a proposal of zero replicas gives way to any later one.
 func (p Proposal) Or(later Proposal) Proposal {
 	if p.Replicas == 0 || later.Replicas > p.Replicas {
 		return later
@@ -52,7 +51,7 @@ func (p Proposal) Or(later Proposal) Proposal {
 	return p
 }
 
-// OfMetrics is the largest of those of the metrics that could be computed.
+// OfMetrics returns the largest of those of the metrics that could be computed.
 func OfMetrics(results []metric.Result, mayLower bool) (best Proposal) {
 	for i := range results {
 		if r := &results[i]; r.Failure == nil && !r.Pending {
@@ -62,7 +61,7 @@ func OfMetrics(results []metric.Result, mayLower bool) (best Proposal) {
 	return best
 }
 
-// OfOthers is the largest proposal that has no samples: of the active fallbacks, and of the schedules if they won.
+// OfOthers returns the largest proposal that has no samples: of the active fallbacks, and of the schedules if they won.
 func (p Proposal) OfOthers(active []fallback.Active) (replicas int32) {
 	if p.Source == Schedule {
 		replicas = p.Replicas
@@ -73,7 +72,7 @@ func (p Proposal) OfOthers(active []fallback.Active) (replicas int32) {
 	return replicas
 }
 
-// OrFallback is the largest of a proposal and those of the active fallbacks.
+// OrFallback returns the largest of a proposal and those of the active fallbacks.
 func (p Proposal) OrFallback(active []fallback.Active, mayLower bool) Proposal {
 	for _, f := range active {
 		p = p.Or(Proposal{Source: Fallback, Index: f.Metric, Replicas: f.Replicas, MayLower: mayLower})

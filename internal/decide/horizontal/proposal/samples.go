@@ -56,9 +56,9 @@ func isOutdated(c *history.Count, r *metric.Result) bool {
 	return !measured.After(c.EffectiveAt)
 }
 
-// Fresh is the largest replica count proposed by metrics whose answers were not asked for before Plimsoll raised the
-// count; what is scraped without asking is new in each decision that it leads to. One metric's old answer then limits
-// its own proposal and no other's. Without an old answer there is no limit: what was recommended before may lead
+// Fresh returns the largest replica count proposed by metrics whose answers were not asked for before Plimsoll raised
+// the count; what is scraped without asking is new in each decision that it leads to. One metric's old answer then
+// limits its own proposal and no other's. Without an old answer there is no limit: what was recommended before may lead
 // farther.
 func Fresh(c *history.Count, results []metric.Result, s *surge.Result) (largest int32) {
 	hasOld := false
@@ -82,8 +82,8 @@ func Fresh(c *history.Count, results []metric.Result, s *surge.Result) (largest 
 	return largest
 }
 
-// Lasting is what the metrics ask for without the surge window. Without is the count
-// that there would be without it, where it raised the count, and 0 elsewhere.
+// Lasting returns what the metrics ask for without the surge window. Without is the count that there would be without
+// it, where it raised the count, and 0 elsewhere.
 func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
 	lasting := int32(0)
 	for i := range results {
@@ -97,11 +97,10 @@ func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
 	return lasting
 }
 
-// lastingOf is what a metric of the pods asks for while the surge window has raised the
-// count. Where pods are new, the averages of the others begin with their readiness and
-// are over some seconds alone, or reach back to before it and count for more than was
-// used at any time. And a metric that keeps the count as it is keeps no more than there
-// would be, unless what the pods use together takes about as many as there are.
+// lastingOf returns what a metric of the pods asks for while the surge window has raised the count. Where pods are new,
+// the averages of the others begin with their readiness and are over some seconds alone, or reach back to before it and
+// count for more than was used at any time. And a metric that keeps the count as it is keeps no more than there would
+// be, unless what the pods use together takes about as many as there are.
 func lastingOf(m *metric.Result, c *metric.Context, without int32) int32 {
 	needed := m.Ratio * float64(m.Counts.Counted+m.Counts.Unsampled)
 	isKept := m.Verdict == metric.WithinTolerance || m.Verdict == metric.DirectionKept

@@ -32,7 +32,8 @@ type occurrence struct {
 	least, most ramp
 }
 
-// At is what the schedules lead to now; own are the object's bounds. The result's list is good until the next call.
+// At returns what the schedules lead to now; own are the object's bounds. The result's list is good until the next
+// call.
 func (c *Cache) At(now time.Time, all []Schedule, own Bounds) Result {
 	isSame := c.own == own && c.isFor(all) && !now.Before(c.since)
 	if isSame && now.Before(c.until) {
@@ -185,7 +186,7 @@ func (r *Result) changes(at time.Time, kind Kind, s *Schedule) {
 	}
 }
 
-// earlier is the earlier of two times, of which one that is zero is none.
+// earlier returns the earlier of two times, of which one that is zero is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -50,7 +50,7 @@ func draw(t *rapid.T, longest time.Duration) []schedules.Schedule {
 // ends come once a day at least.
 var ends = []string{"0 6 * * *", "30 2 * * *", "45 1,2 * * *", "*/7 * * * *", "@daily"}
 
-// drawMoment is a moment around a change of the clock.
+// drawMoment returns a moment around a change of the clock.
 func drawMoment(t *rapid.T) time.Time {
 	changes := []time.Time{
 		time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC),
@@ -61,8 +61,8 @@ func drawMoment(t *rapid.T) time.Time {
 	return rapid.SampledFrom(changes).Draw(t, "change").Add(time.Duration(around) * time.Second)
 }
 
-// matches are those within a time, found without a thought for cost: every minute whose clock matches, or before which
-// a minute that matches is left out, asked one second before it, which leaves cron nothing to search.
+// matches returns those within a time, found without a thought for cost: every minute whose clock matches, or before
+// which a minute that matches is left out, asked one second before it, which leaves cron nothing to search.
 func matches(cron schedules.Cron, in *time.Location, after, until time.Time) []time.Time {
 	var all []time.Time
 	for at := after.Truncate(time.Minute); !at.After(until); at = at.Add(time.Minute) {

@@ -34,8 +34,8 @@ const (
 	mostSteps = 10
 )
 
-// at is the bound at a time from the start to the end of the ramp, and the time of the next step; zero after the last.
-// Of no ramp both are zero.
+// at returns the bound at a time from the start to the end of the ramp, and the time of the next step; zero after the
+// last. Of no ramp both are zero.
 func (r *ramp) at(now time.Time) (bound int32, step time.Time) {
 	if r.over == 0 {
 		return 0, time.Time{}
@@ -55,7 +55,7 @@ func (r *ramp) at(now time.Time) (bound int32, step time.Time) {
 	return bound, r.start.Add(r.until(gone, way))
 }
 
-// until is after how many whole seconds the ramp has gone so far that the next step is due.
+// until returns after how many whole seconds the ramp has gone so far that the next step is due.
 func (r *ramp) until(gone, way int64) time.Duration {
 	d := time.Duration(arithmetic.Saturate.MulDiv(gone, int64(r.over), way)).Truncate(time.Second)
 	for arithmetic.Saturate.MulDiv(way, int64(d), int64(r.over)) < gone {

@@ -18,7 +18,7 @@ type Result struct {
 	// MinBy and MaxBy are the schedules that the highest min and the lowest max come from; nil where they are the
 	// object's own.
 	MinBy, MaxBy *Schedule
-	// MaxWins says that the highest min is above the lowest max. Both bounds are the max then.
+	// MaxWins is set if the highest min is above the lowest max. Both bounds are the max then.
 	MaxWins bool
 	// InForce are the schedules that are in force or ramp, in the object's order.
 	InForce []InForce
@@ -56,7 +56,7 @@ const (
 	RampStep
 )
 
-// String is the kind as status shows it.
+// String returns the kind as status shows it.
 func (k Kind) String() string {
 	return [...]string{"ScheduleStart", "ScheduleEnd", "RampStart", "RampStep"}[k]
 }
@@ -68,7 +68,7 @@ const (
 	ReasonNone    = "NoScheduleInForce"
 )
 
-// Condition is what the condition ScheduleActive says. It has no numbers that change during a ramp.
+// Condition returns what the condition ScheduleActive says. It has no numbers that change during a ramp.
 func (r *Result) Condition() (isTrue bool, reason, message string) {
 	if len(r.InForce) == 0 {
 		return false, ReasonNone, "no schedule is in force"

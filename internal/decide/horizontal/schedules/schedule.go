@@ -45,10 +45,10 @@ const (
 	maxRepeats = 8
 )
 
-// next is the first start after a time; zero if there is none.
+// next returns the first start after a time; zero if there is none.
 func (s *Schedule) next(after time.Time) time.Time { return s.match(s.Start, after) }
 
-// match is the first match of the expression after a time; zero if there is none.
+// match returns the first match of the expression after a time; zero if there is none.
 //
 // Between two changes of the zone's clock the cron expression is asked as if the clock had never changed. Its own way
 // through a change depends on where the search begins.
@@ -82,7 +82,7 @@ func (s *Schedule) location() *time.Location {
 	return s.Location
 }
 
-// end is when what has started then ends; zero if no end is in sight.
+// end returns when what has started then ends; zero if no end is in sight.
 func (s *Schedule) end(start time.Time) time.Time {
 	if s.End != nil {
 		return s.match(s.End, start)
@@ -90,7 +90,7 @@ func (s *Schedule) end(start time.Time) time.Time {
 	return start.Add(s.Duration)
 }
 
-// latest is the last start that has not ended now; zero if there is none.
+// latest returns the last start that has not ended now; zero if there is none.
 func (s *Schedule) latest(now time.Time) time.Time {
 	if s.End == nil {
 		return s.lastWithin(s.Duration, now)
@@ -105,8 +105,8 @@ func (s *Schedule) latest(now time.Time) time.Time {
 	return start
 }
 
-// lastWithin is the last start of so long before now; zero if there is none. Where starts come often, one is near now:
-// it is looked for from there, in steps that double.
+// lastWithin returns the last start of so long before now; zero if there is none. Where starts come often, one is near
+// now: it is looked for from there, in steps that double.
 func (s *Schedule) lastWithin(back time.Duration, now time.Time) time.Time {
 	start, found := s.nextUntil(now.Add(-back), now)
 	if !found {
@@ -129,14 +129,14 @@ func (s *Schedule) lastWithin(back time.Duration, now time.Time) time.Time {
 	return start
 }
 
-// nextUntil is the first start after a time, if it is not later than the end.
+// nextUntil returns the first start after a time, if it is not later than the end.
 func (s *Schedule) nextUntil(after, end time.Time) (start time.Time, found bool) {
 	start = s.next(after)
 	return start, !start.IsZero() && !start.After(end)
 }
 
-// until is when the schedule is no longer in force that has started then: starts that come before the end prolong it.
-// It is zero if there is no end in sight.
+// until returns when the schedule is no longer in force that has started then: starts that come before the end prolong
+// it. It is zero if there is no end in sight.
 func (s *Schedule) until(start time.Time) time.Time {
 	for range maxRepeats {
 		end := s.end(start)
@@ -150,7 +150,7 @@ func (s *Schedule) until(start time.Time) time.Time {
 	return s.NotAfter
 }
 
-// inForce is since when the schedule is in force; zero if it is not.
+// inForce returns since when the schedule is in force; zero if it is not.
 func (s *Schedule) inForce(now time.Time) time.Time {
 	if now.Before(s.NotBefore) || s.isOver(now) {
 		return time.Time{}
@@ -160,7 +160,7 @@ func (s *Schedule) inForce(now time.Time) time.Time {
 
 func (s *Schedule) isOver(now time.Time) bool { return !s.NotAfter.IsZero() && !now.Before(s.NotAfter) }
 
-// comes is when the schedule is in force next, after now; zero if it never is.
+// comes returns when the schedule is in force next, after now; zero if it never is.
 func (s *Schedule) comes(now time.Time) time.Time {
 	var next time.Time
 	switch {

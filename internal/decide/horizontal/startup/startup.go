@@ -39,8 +39,8 @@ func (t *Times) Add(readyAt time.Time, took time.Duration) {
 	t.added++
 }
 
-// Percentile90 is the time that nine of ten pods did not exceed; 0 if none is known. A pod that was ready within the
-// second of its creation counts as a second, so that it is known.
+// Percentile90 returns the time that nine of ten pods did not exceed; 0 if none is known. A pod that was ready within
+// the second of its creation counts as a second, so that it is known.
 func (t *Times) Percentile90(now time.Time) time.Duration {
 	oldest := now.Add(-lifetime).Unix()
 	var room [size]int32

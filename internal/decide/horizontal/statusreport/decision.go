@@ -29,7 +29,7 @@ const notScaledToZero = "the HPA controller did not scale the workload to zero"
 
 const unableToCompute = "the HPA was unable to compute the replica count: "
 
-// Of is the decision as conditions, events and reasons (upstream: the messages of
+// Of returns the decision as conditions, events and reasons (upstream: the messages of
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome counts only if the decision asks for a scale write.
 // The report points into the decision.
 func Of(decision *horizontal.Decision, outcome horizontal.Outcome) Report {

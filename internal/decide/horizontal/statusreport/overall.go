@@ -55,7 +55,7 @@ func Overall(conditions []condition.Condition, m mode.Mode, summary string) []co
 	return r.Conditions
 }
 
-// find is the condition of a type; one without a status if there is none.
+// find returns the condition of a type; one without a status if there is none.
 func find(conditions []condition.Condition, kind string) condition.Condition {
 	for _, c := range conditions {
 		if c.Type == kind {

@@ -52,7 +52,7 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// conditionOf is a condition that is False if there is a reason.
+// conditionOf returns a condition that is False if there is a reason.
 func conditionOf(kind, reason string) condition.Condition {
 	return condition.Condition{Type: kind, Status: condition.StatusOf(reason == ""), Reason: reason, Message: "why"}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// reason is why the replica count changes, for events and logs. It follows from the
-// proposed count, before stabilization and limits, as upstream's does.
+// reason returns why the replica count changes, for events and logs. It follows from the proposed count, before
+// stabilization and limits, as upstream's does.
 func (d reported) reason() string {
 	belowMin := belowBound(d.Schedules.MinBy)
 	proposed := max(0, d.Proposed.Replicas)
@@ -41,7 +41,7 @@ func (d reported) reason() string {
 	}
 }
 
-// within is the time in which a surge was seen; empty for other proposals.
+// within returns the time in which a surge was seen; empty for other proposals.
 func (d reported) within() string {
 	if d.Proposed.Source != proposal.Surge {
 		return ""
@@ -56,7 +56,7 @@ func (d reported) raisedAgainst(proposed int32) bool {
 	return d.Policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && proposed <= d.Current
 }
 
-// ownReason is why the replica count changes if an HPA's would not; otherwise empty.
+// ownReason returns why the replica count changes if an HPA's would not; otherwise empty.
 func (d reported) ownReason() string {
 	switch {
 	case d.Branch == horizontal.BranchPaused:

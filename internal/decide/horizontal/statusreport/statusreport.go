@@ -17,16 +17,16 @@ type Report struct {
 	// Conditions are set in this order; conditions of other types stay.
 	Conditions []condition.Condition
 	Events     []Event
-	// Counts says that the replica counts and current metrics of status are updated,
-	// too; otherwise only the conditions are.
+	// Counts is set if the replica counts and current metrics of status are updated, too; otherwise only the conditions
+	// are.
 	Counts bool
 	// CurrentReplicas and DesiredReplicas are status's. DesiredReplicas is nil
 	// where status keeps the one it has.
 	CurrentReplicas int32
 	DesiredReplicas *int32
-	// ShowMetrics says that status shows one entry for each of Decision.Metrics.
+	// ShowMetrics is set if status shows one entry for each of Decision.Metrics.
 	ShowMetrics bool
-	// Rescaled says that the scale was written.
+	// Rescaled is set if the scale was written.
 	Rescaled bool
 	// Reason is why the count changes; empty when it does not.
 	Reason string

@@ -176,8 +176,8 @@ func sourceOf(s *source.Spec) string {
 	return text + " " + s.Identity
 }
 
-// needed is how many pods would carry at their target what all use together, by the
-// stable window. Pods without samples are taken to be like the others.
+// needed returns how many pods would carry at their target what all use together, by the stable window. Pods without
+// samples are taken to be like the others.
 func needed(r *metric.Result) float64 {
 	return r.Ratio * float64(r.Counts.Counted+r.Counts.Missing+r.Counts.Unsampled)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// asking is a surge window that asks for twice the count of ten pods.
+// asking returns a surge window that asks for twice the count of ten pods.
 func asking() surge.Result {
 	return surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 2, Counted: 10, Showing: 10}
 }
@@ -20,12 +20,12 @@ func asking() surge.Result {
 var cpu = []source.Spec{{Type: source.Resource, Name: source.CPU,
 	Target: source.Target{Type: source.Utilization, Percent: 50}}}
 
-// stable is what the stable window shows: what ten pods use, of their target.
+// stable returns what the stable window shows: what ten pods use, of their target.
 func stable(ratio float64) []metric.Result {
 	return []metric.Result{{Ratio: ratio, Replicas: 10, Counts: metric.Counts{Counted: 10}}}
 }
 
-// verdict is what is left of a result after so long.
+// verdict returns what is left of a result after so long.
 func verdict(m *surge.History, after time.Duration, r surge.Result, results []metric.Result) surge.Verdict {
 	m.Judge(noon.Add(after), &r, 10, cpu[:len(results)], results)
 	return r.Verdict

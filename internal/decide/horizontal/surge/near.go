@@ -31,8 +31,8 @@ type FollowUp struct {
 // Change is what became of the replica count: it was raised, and it is the most that there may be.
 type Change struct{ IsRaised, IsMost bool }
 
-// FollowUp is what a decision by the metrics asks for. The suspects are appended to dst. Where nothing more could be
-// asked for there are none, and pods may use anything.
+// FollowUp returns what a decision by the metrics asks for. The suspects are appended to dst. Where nothing more could
+// be asked for there are none, and pods may use anything.
 func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) FollowUp {
 	next := FollowUp{Suspects: dst}
 	if change.IsMost {
@@ -48,9 +48,9 @@ func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) Foll
 	return next
 }
 
-// Calm is what pods may use by new samples without leading to more replicas within about a second. There is none where
-// a metric is near its threshold, has failed or is suspicious, and while the pods' averages are over less than the
-// whole stable window.
+// Calm returns what pods may use by new samples without leading to more replicas within about a second. There is none
+// where a metric is near its threshold, has failed or is suspicious, and while the pods' averages are over less than
+// the whole stable window.
 func Calm(s *Settings, in *Input, r *Result) (calm trigger.Calm) {
 	if r.Suspicious || r.Proposes() || IsNear(in.Specs, in.Results, in.Context.Tolerance) {
 		return trigger.Calm{}
@@ -77,13 +77,13 @@ func Calm(s *Settings, in *Input, r *Result) (calm trigger.Calm) {
 	return calm
 }
 
-// rise is the multiple of its target beyond which new CPU use matters: the surge window's margin, or less if an average
-// that IsNear does not find comes to the end of the tolerance within a second of it.
+// rise returns the multiple of its target beyond which new CPU use matters: the surge window's margin, or less if an
+// average that IsNear does not find comes to the end of the tolerance within a second of it.
 func (s *Settings) rise(up float64) float64 {
 	return min(max(s.Margin, 1), 1+up/2+up/2*averaging.StableWindow.Seconds())
 }
 
-// wantedOnAverage is what a pod is to use, 0 if that is not known.
+// wantedOnAverage returns what a pod is to use, 0 if that is not known.
 func (in *Input) wantedOnAverage(i int) float64 {
 	sum, n := 0.0, 0
 	for pod := range in.Context.Pods {

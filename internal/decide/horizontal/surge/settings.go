@@ -51,9 +51,8 @@ type Settings struct {
 	ReadyFor time.Duration
 }
 
-// Defaults are what earlier measurements of noise found to add no scaling to it. With a margin
-// of 1.4 a load that differs by half from second to second is now and then taken for
-// a surge; with 1.5 it is not.
+// Defaults returns what earlier measurements of noise found to add no scaling to it. With a margin of 1.4 a load that
+// differs by half from second to second is now and then taken for a surge; with 1.5 it is not.
 func Defaults() Settings {
 	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: metric.PodStart}
 }
@@ -68,8 +67,8 @@ func isSuspicious(s *Settings, spec *source.Spec, last *metric.Recent, wantedMil
 		s.isEnough(spec, float64(newest.Milli), newest.Window) == Asking && !s.isSteep(&last[1], wantedMilli)
 }
 
-// isEnough is Asking, or why the value of an interval is too small to be a surge,
-// whatever multiple of the target it is.
+// isEnough returns Asking, or why the value of an interval is too small to be a surge, whatever multiple of the target
+// it is.
 func (s *Settings) isEnough(spec *source.Spec, milli float64, interval time.Duration) Verdict {
 	switch {
 	case spec.IsCPU() && milli < float64(s.LeastCPUMilli):

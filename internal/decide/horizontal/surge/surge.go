@@ -46,7 +46,7 @@ type Result struct {
 	Counted, Showing, Sharing, Unasked int
 	// At is when the newest interval ended; zero if none says.
 	At time.Time
-	// Suspicious says that the newest interval of some pod is steep.
+	// Suspicious is set if the newest interval of some pod is steep.
 	Suspicious bool
 }
 
@@ -248,8 +248,7 @@ func (in *Input) evaluate(s *Settings, i int, v *view, k int) Result {
 	return r
 }
 
-// verdict is how far the numbers lead. The margin may be inside of the tolerance,
-// which then applies.
+// verdict returns how far the numbers lead. The margin may be inside of the tolerance, which then applies.
 func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	enough := s.isEnough(&in.Specs[r.Metric], averageMilli, r.Span/time.Duration(r.Intervals))
 	switch {
@@ -264,7 +263,7 @@ func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	}
 }
 
-// carrying is how many pods have a part of the load.
+// carrying returns how many pods have a part of the load.
 func (r *Result) carrying() int { return r.Counted + r.Sharing + r.Unasked }
 
 // total is what pods used of what they are to use.

@@ -76,7 +76,7 @@ func (s *scene) average(milli int64) {
 	s.reading.Requests = nil
 }
 
-// recent are intervals of a second each, the newest first.
+// recent returns intervals of a second each, the newest first.
 func recent(milli ...int64) metric.Recent {
 	var r metric.Recent
 	end := noon
@@ -87,7 +87,7 @@ func recent(milli ...int64) metric.Recent {
 	return r
 }
 
-// spans are intervals of these milliseconds, all of that use.
+// spans returns intervals of these milliseconds, all of that use.
 func spans(milli int64, millis ...int64) metric.Recent {
 	var r metric.Recent
 	for i, n := range millis {
@@ -96,7 +96,7 @@ func spans(milli int64, millis ...int64) metric.Recent {
 	return r
 }
 
-// dense are the intervals of samples that come four times a second.
+// dense returns the intervals of samples that come four times a second.
 func dense(milli ...int64) metric.Recent {
 	r := recent(milli...)
 	r[0].Window, r[2].Window = 250*time.Millisecond, 250*time.Millisecond

@@ -40,8 +40,8 @@ const (
 	invalidMetric = "InvalidMetricGuard"
 )
 
-// Of is the decision's trace. It is nil where no count was looked for: while the scale cannot be read, while the target
-// is at zero replicas set by another writer, in mode Paused, and before the first values.
+// Of returns the decision's trace. It is nil where no count was looked for: while the scale cannot be read, while the
+// target is at zero replicas set by another writer, in mode Paused, and before the first values.
 func Of(d *horizontal.Decision) *Trace {
 	switch d.Branch {
 	case horizontal.BranchNoScale, horizontal.BranchDisabled, horizontal.BranchPaused, horizontal.BranchAwaiting:
@@ -105,7 +105,7 @@ func constraintsOf(d *horizontal.Decision, limit projection.Limit, isHeld bool) 
 	return all
 }
 
-// metricsOf are the metrics that could be computed or that failed; others are awaited.
+// metricsOf returns the metrics that could be computed or that failed; others are awaited.
 func metricsOf(d *horizontal.Decision, isHeld bool) (all []Metric) {
 	for i := range d.Metrics {
 		r := &d.Metrics[i]

@@ -34,19 +34,19 @@ const (
 	CooldownEnd
 )
 
-// String is the reason as status shows it.
+// String returns the reason as status shows it.
 func (r Reason) String() string {
 	return [...]string{
 		"", "ScheduleStart", "ScheduleEnd", "RampStart", "RampStep", "FallbackDue", "CooldownEnd",
 	}[r]
 }
 
-// OfSchedule is the reason for a change of a schedule.
+// OfSchedule returns the reason for a change of a schedule.
 func OfSchedule(kind schedules.Kind) Reason {
 	return [...]Reason{ScheduleStart, ScheduleEnd, RampStart, RampStep}[kind]
 }
 
-// OrEarlier is the earlier of the two.
+// OrEarlier returns the earlier of the two.
 func (a Again) OrEarlier(other Again) Again {
 	if a.At.IsZero() || !other.At.IsZero() && other.At.Before(a.At) {
 		return other

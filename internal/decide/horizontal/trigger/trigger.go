@@ -21,7 +21,7 @@ const (
 
 var names = [...]string{"periodic", "samples", "event"}
 
-// String is the kind as snapshots and logs write it.
+// String returns the kind as snapshots and logs write it.
 func (k Kind) String() string { return names[k] }
 
 // IsBetween reports whether the decision is between two sync periods, when upstream decides nothing.
@@ -60,7 +60,7 @@ const (
 // kube-controller-manager's --horizontal-pod-autoscaler-sync-period.
 const LoweringPeriod = 15 * time.Second
 
-// AfterEvent is when an object is decided because of a change that was seen now.
+// AfterEvent returns when an object is decided because of a change that was seen now.
 func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
 	due := now.Add(EventDelay)
 	for _, earliest := range [...]time.Time{lastDecision.Add(EventGap), lastRequest.Add(RequestGap)} {
@@ -71,9 +71,8 @@ func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
 	return due
 }
 
-// AfterAnswer is when an object is decided because a server has answered or reported by itself that
-// there is work: at once, but so long after the last time that a server which does nothing else
-// gets five decisions a second.
+// AfterAnswer returns when an object is decided because a server has answered or reported by itself that there is work:
+// at once, but so long after the last time that a server which does nothing else gets five decisions a second.
 func AfterAnswer(now, last time.Time) time.Time {
 	if earliest := last.Add(EventGap); earliest.After(now) {
 		return earliest
@@ -84,7 +83,7 @@ func AfterAnswer(now, last time.Time) time.Time {
 // shortestRound keeps decisions on samples to one a second where nodes are scraped more often.
 const shortestRound = time.Second
 
-// RoundOf is how long a round of scrapes lasts at most where each node is scraped at an interval.
+// RoundOf returns how long a round of scrapes lasts at most where each node is scraped at an interval.
 func RoundOf(scrapeInterval time.Duration) time.Duration { return max(shortestRound, scrapeInterval) }
 
 // roundSlack is how much shorter a round is where its first node has new samples a little before it is over: what comes
@@ -149,7 +148,7 @@ func (r *Round) Calm(c Calm) { r.calm = c }
 // Compare records what a pod uses by new samples, before they are reported.
 func (r *Round) Compare(u Use) { r.isExceeded = r.isExceeded || r.calm.isExceeded(u) }
 
-// following is when what waits is decided.
+// following returns when what waits is decided.
 func (r *Round) following(lasts time.Duration) time.Time { return r.began.Add(lasts + SampleDelay) }
 
 // Decided says that a decision begins, for whatever reason. If samples wait for it, or would in a moment

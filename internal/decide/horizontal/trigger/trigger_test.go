@@ -226,7 +226,7 @@ func TestEventDecidesNothingForLater(t *testing.T) {
 	}
 }
 
-// earlier is the earlier of two times, of which one that is zero is none.
+// earlier returns the earlier of two times, of which one that is zero is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -31,7 +31,7 @@ type Input struct {
 	Fallbacks []fallback.Active
 	// Current is the replica count.
 	Current int32
-	// IsAboveZero says that the min is above zero: that counts as activity.
+	// IsAboveZero is set if the min is above zero: that counts as activity.
 	IsAboveZero bool
 	// UnknownSince is that of the last decision's result.
 	UnknownSince time.Time
@@ -39,19 +39,19 @@ type Input struct {
 
 // Result says whether the target may have no replicas.
 type Result struct {
-	// IsPossible says that the min is zero. Without it nothing else is set.
+	// IsPossible is set if the min is zero. Without it nothing else is set.
 	IsPossible bool
-	// IsActive says that a metric is active, and Metric is the index of the first that is.
+	// IsActive is set if a metric is active, and Metric is the index of the first that is.
 	IsActive bool
 	Metric   int
 	// CooldownEnd is when the last replica may go if no metric becomes active; zero while one is, or may be.
 	CooldownEnd time.Time
 	// UnknownSince is now if a metric cannot be computed while a cooldown runs, for the next decision.
 	UnknownSince time.Time
-	// IsCooledDown says that this is over.
+	// IsCooledDown is set if this is over.
 	IsCooledDown bool
-	// IsIdle says that metrics that have values without pods ask for no replicas: none is active, and the cooldown is
-	// over or there are no replicas.
+	// IsIdle is set if metrics that have values without pods ask for no replicas: none is active, and the cooldown is over
+	// or there are no replicas.
 	IsIdle bool
 }
 
@@ -66,10 +66,10 @@ func (r *Result) Returns(current, desired int32, b *behavior.Behavior) bool {
 	return current == 0 && desired == 0 && r.IsActive && (b == nil || b.Up.Select != behavior.SelectDisabled)
 }
 
-// Evaluate is the result. IdleSince is when the first decision was made that found no activity since the last that did.
-// It is zero while there is activity, and does not begin while a metric cannot be computed. A time in which one cannot
-// be computed is no part of the cooldown: IdleSince moves by it. Without history it is now, so that no cooldown is
-// shorter than it would have been.
+// Evaluate returns the result. IdleSince is when the first decision was made that found no activity since the last that
+// did. It is zero while there is activity, and does not begin while a metric cannot be computed. A time in which one
+// cannot be computed is no part of the cooldown: IdleSince moves by it. Without history it is now, so that no cooldown
+// is shorter than it would have been.
 func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	r.Metric, r.IsActive = active(in)
 	isUnknown := in.isUnknown()
@@ -106,8 +106,8 @@ func (in *Input) pause(idleSince *time.Time) {
 	}
 }
 
-// active is the first metric that is: its value is above its activation value, its scaler says so, or its fallback asks
-// for replicas.
+// active returns the first metric that is: its value is above its activation value, its scaler says so, or its fallback
+// asks for replicas.
 func active(in *Input) (index int, found bool) {
 	for i := range in.Results {
 		if isActive(&in.Specs[i], &in.Results[i]) {
@@ -166,7 +166,7 @@ func (in *Input) hasFallback(i int) bool {
 	return slices.ContainsFunc(in.Fallbacks, func(f fallback.Active) bool { return f.Metric == i })
 }
 
-// Inactive is the largest proposal of the metrics while none is active: those that could be ask for no replicas.
+// Inactive returns the largest proposal of the metrics while none is active: those that could be ask for no replicas.
 func Inactive(specs []source.Spec, results []metric.Result, mayLower bool) (best proposal.Proposal) {
 	for i := range results {
 		r := &results[i]

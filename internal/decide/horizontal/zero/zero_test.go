@@ -19,7 +19,7 @@ func TestActivity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind   source.Type
 		result metric.Result
-		// idle says that a cooldown has begun an hour ago.
+		// idle is set if a cooldown has begun an hour ago.
 		idle bool
 		// active, begins and over are whether the metric is active, a cooldown has begun, and is over.
 		active, begins, over bool

@@ -22,7 +22,7 @@ type Policy struct {
 	// Recommended says whether there is a recommendation, even one of no container.
 	Recommended     bool
 	Recommendations []vertical.Recommendation
-	// LittleHistory says that the recommendations follow from few samples.
+	// LittleHistory is set if the recommendations follow from few samples.
 	LittleHistory bool
 	// Boost is for containers whose policy has none; nil is no boost.
 	Boost *vertical.Boost
@@ -40,7 +40,7 @@ type Options struct {
 // Container is one of the new pod's.
 type Container struct {
 	bounds.Container
-	// Bare says that it has neither requests nor limits of any resource.
+	// Bare is set if it has neither requests nor limits of any resource.
 	Bare bool
 }
 
@@ -55,7 +55,7 @@ type Pod struct {
 // Change is the change of a container. Amounts that are not set stay unchanged.
 type Change struct {
 	Requests, Limits vertical.Amounts
-	// Boosted says that the CPU is more than what it is to have once it is ready.
+	// Boosted is set if the CPU is more than what it is to have once it is ready.
 	Boosted bool
 }
 
@@ -140,8 +140,7 @@ func (pod Pod) refused(changes []Change, ranges *bounds.Ranges) (bounds.Refusal,
 	return bounds.Refused(pod.plain(), after, ranges)
 }
 
-// recommended is what is recommended for each container, and the annotation's text about
-// the caps.
+// recommended returns what is recommended for each container, and the annotation's text about the caps.
 func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([]Change, [][]string) {
 	changes, words := make([]Change, len(pod.Containers)), make([][]string, len(pod.Containers))
 	if !p.Recommended || p.Mode == vertical.ModeOff {
@@ -189,7 +188,7 @@ func (pod Pod) plain() bounds.Pod {
 	return bounds.Pod{Containers: all, Resources: pod.Resources, InitContainers: pod.InitContainers}
 }
 
-// words are upstream's names for what is set.
+// words returns upstream's names for what is set.
 func (c Change) words() []string {
 	var words []string
 	for _, kind := range []struct {

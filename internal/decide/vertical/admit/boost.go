@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// boost is the one that applies to a container with this policy.
+// boost returns the one that applies to a container with this policy.
 func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
 	if policy.Boost != nil {
 		return policy.Boost
@@ -17,9 +17,8 @@ func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
 	return p.Boost
 }
 
-// mostBoosted is the most CPU that container i may request with its boost: what the
-// server allows, and what the pod's own resources leave beside the other
-// containers.
+// mostBoosted returns the most CPU that container i may request with its boost: what the server allows, and what the
+// pod's own resources leave beside the other containers.
 func (pod Pod) mostBoosted(i int, p Policy, changes []Change, o Options) vertical.Amount {
 	most := vertical.Amount(math.MaxInt64)
 	if o.MaxBoostMilli != 0 {
@@ -68,7 +67,7 @@ func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertica
 	}
 }
 
-// Boosted is a CPU request with a boost.
+// Boosted returns a CPU request with a boost.
 func Boosted(base vertical.Amount, b vertical.Boost) vertical.Amount {
 	if b.Factor >= 1 {
 		// As a float, as upstream: from 2^53 on it is rounded.

@@ -42,7 +42,7 @@ func Policy(r vertical.Recommendation, p vertical.ContainerPolicy, globalMax ver
 	return r
 }
 
-// or is first, with the amounts of second that it has not.
+// or returns first, with the amounts of second that it has not.
 func or(first, second vertical.Amounts) vertical.Amounts {
 	for r := range vertical.Resource(vertical.Resources) {
 		if _, has := first.Get(r); has {

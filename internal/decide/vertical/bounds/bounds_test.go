@@ -16,7 +16,7 @@ const mi = 1 << 20
 
 var amounts = cmp.AllowUnexported(vertical.Amounts{})
 
-// rec is a recommendation with its bounds at a half and at twice the target.
+// rec returns a recommendation with its bounds at a half and at twice the target.
 func rec(container string, cpu, memory vertical.Amount) vertical.Recommendation {
 	return vertical.Recommendation{
 		Container: container, Target: vertical.Of(cpu, memory),

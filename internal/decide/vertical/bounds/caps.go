@@ -38,7 +38,7 @@ var actions = [...]string{
 	"capped to fit pod LimitRange", "capped to fit MaxLimitRequestRatio in pod LimitRange", "kept at the request",
 }
 
-// String is upstream's wording.
+// String returns upstream's wording.
 func (a Action) String() string { return actions[a] }
 
 // Cap says that a container's target was capped.
@@ -74,7 +74,7 @@ func Changed(before, after []vertical.Recommendation, by Action) []Cap {
 	return caps
 }
 
-// String is the cap as upstream puts it into a pod's annotation.
+// String returns the cap as upstream puts it into a pod's annotation.
 func (c Cap) String() string { return c.Resource.String() + " " + c.Action.String() }
 
 // caps lists what led to these amounts, each resource's minimum before its maximum.

@@ -10,8 +10,8 @@ type containerFit struct {
 	Container
 	policy vertical.ContainerPolicy
 	limits Range
-	// limitsStay says that limits do not follow requests: what bounds them bounds
-	// requests only as itself. Upstream keeps them in proportion even then.
+	// limitsStay is set if limits do not follow requests: what bounds them bounds requests only as itself. Upstream keeps
+	// them in proportion even then.
 	limitsStay bool
 }
 
@@ -49,11 +49,11 @@ func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Ca
 	return amounts, append(caps, byRatio.caps(f.Name, amounts, ToLimitRangeRatio, ToLimitRangeRatio)...)
 }
 
-// most is the largest requests whose limits are within the range.
+// most returns the largest requests whose limits are within the range.
 func (f *containerFit) most() vertical.Amounts { return f.bound(f.limits.Max) }
 
-// least is the smallest requests of which they and their limits are within the range: both
-// must be above the minimum.
+// least returns the smallest requests of which they and their limits are within the range: both must be above the
+// minimum.
 func (f *containerFit) least() vertical.Amounts {
 	return replace(f.bound(f.limits.Min), f.limits.Min, isHigher)
 }

@@ -44,7 +44,7 @@ func Raise(
 	return rec
 }
 
-// raised is the higher of both, and the floor where there is nothing else.
+// raised returns the higher of both, and the floor where there is nothing else.
 func raised(amounts, floor vertical.Amounts, r vertical.Resource) vertical.Amounts {
 	least, ok := floor.Get(r)
 	if amount, has := amounts.Get(r); ok && (!has || amount < least) {
@@ -53,8 +53,8 @@ func raised(amounts, floor vertical.Amounts, r vertical.Resource) vertical.Amoun
 	return amounts
 }
 
-// KeepPodRequests is KeepRequests for a pod that runs. What a start-up boost has added is
-// not kept: it was not meant to last.
+// KeepPodRequests returns KeepRequests for a pod that runs. What a start-up boost has added is not kept: it was not
+// meant to last.
 func KeepPodRequests(recommended []vertical.Recommendation, pod *vertical.Pod) []vertical.Recommendation {
 	containers := make([]Container, len(pod.Containers))
 	for i := range pod.Containers {

@@ -72,7 +72,7 @@ func keepOrder(recs []vertical.Recommendation) {
 	}
 }
 
-// recommended is the container's recommendation, or nil.
+// recommended returns the container's recommendation, or nil.
 func (f podFit) recommended(container string) *vertical.Recommendation {
 	i := slices.IndexFunc(f.recs, func(r vertical.Recommendation) bool { return r.Container == container })
 	if i < 0 {
@@ -115,7 +115,7 @@ func (f podFit) inOrder(r vertical.Resource, of field) {
 	}
 }
 
-// left is what all leaves over; 0 if nothing.
+// left returns what all leaves over; 0 if nothing.
 func left(all, taken vertical.Amount) vertical.Amount { return max(0, all-taken) }
 
 // scaling is how the changeable parts are scaled.

@@ -137,7 +137,7 @@ func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []verti
 	return containers, recs, policies
 }
 
-// after is the requests and limits that the pod would be given.
+// after returns the requests and limits that the pod would be given.
 func after(
 	c bounds.Container, recs []vertical.Recommendation, policies []vertical.ContainerPolicy,
 ) (requests, limits vertical.Amounts) {

@@ -7,9 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// MostBeside is the most CPU that a container may request in a pod with resources
-// of its own, where the others request this much; the largest integer without a
-// bound.
+// MostBeside returns the most CPU that a container may request in a pod with resources of its own, where the others
+// request this much; the largest integer without a bound.
 func MostBeside(c Container, whole vertical.Resized, others vertical.Amount, limitFollows bool) vertical.Amount {
 	most := vertical.Amount(math.MaxInt64)
 	limit, limited := whole.Limits.AtMost(vertical.CPU)

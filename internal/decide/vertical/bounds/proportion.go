@@ -33,13 +33,12 @@ var limitReasons = [...]string{
 	"failed to keep limit to request ratio; capping limit to int64",
 }
 
-// String is the note as upstream puts it into a pod's annotation.
+// String returns the note as upstream puts it into a pod's annotation.
 func (n LimitNote) String() string { return n.Resource.String() + ": " + limitReasons[n.Reason] }
 
-// ProportionalLimits is limits that are to the recommended requests as the limits
-// are to the requests now. Where there is no limit, the LimitRange's default is
-// meant; where there is no request, Kubernetes sets it to the limit. Notes say
-// what is not in proportion, unless there is no limit at all.
+// ProportionalLimits returns limits that are to the recommended requests as the limits are to the requests now. Where
+// there is no limit, the LimitRange's default is meant; where there is no request, Kubernetes sets it to the limit.
+// Notes say what is not in proportion, unless there is no limit at all.
 func ProportionalLimits(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []LimitNote) {
 	var proportional vertical.Amounts
 	var notes []LimitNote
@@ -63,7 +62,7 @@ func ProportionalLimits(requests, limits, defaults, recommended vertical.Amounts
 // follows. Defaults are its limits where it has none.
 type Proportion struct{ Requests, Limits, Defaults vertical.Amounts }
 
-// Ratio is the limit, or its default, and the request; a limit of 0 is none.
+// Ratio returns the limit, or its default, and the request; a limit of 0 is none.
 func (p Proportion) Ratio(r vertical.Resource) (limit, request vertical.Amount) {
 	limit, _ = p.Limits.Get(r)
 	if limit == 0 {
@@ -73,7 +72,7 @@ func (p Proportion) Ratio(r vertical.Resource) (limit, request vertical.Amount) 
 	return limit, request
 }
 
-// Limit is the limit in proportion to what is recommended, and why it is not.
+// Limit returns the limit in proportion to what is recommended, and why it is not.
 func (p Proportion) Limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, LimitReason) {
 	limit, request := p.Ratio(r)
 	amount, _ := recommended.Get(r)
@@ -92,8 +91,7 @@ func (p Proportion) Limit(r vertical.Resource, recommended vertical.Amounts) (ve
 	return scaled, InProportion
 }
 
-// LimitFormat is the format of the limit: its own where it is scaled, or the
-// request's that it is equal to.
+// LimitFormat returns the format of the limit: its own where it is scaled, or the request's that it is equal to.
 func (p Proportion) LimitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
 	limit, request := p.Ratio(r)
 	if request == 0 || request == limit {
@@ -119,7 +117,7 @@ func (p Proportion) Request(r vertical.Resource, bounds, requests vertical.Amoun
 	return requests.With(r, Scale(request, bound, limit)).In(r, p.Requests.Format(r))
 }
 
-// Scale is amount*to/from, rounded down to whole units, or the largest integer.
+// Scale returns amount*to/from, rounded down to whole units, or the largest integer.
 func Scale(amount, to, from vertical.Amount) vertical.Amount {
 	scaled := vertical.Amount(arithmetic.Saturate.MulDiv(int64(amount), int64(to), int64(from)))
 	if amount < 0 && scaled*from != amount*to {

@@ -5,7 +5,7 @@ import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 // Ranges is what the LimitRanges of a namespace allow together.
 type Ranges struct {
 	Container, Pod Range
-	// HasPod says that there is a LimitRange of pods at all.
+	// HasPod is set if there is a LimitRange of pods at all.
 	HasPod bool
 }
 
@@ -19,8 +19,7 @@ type Range struct {
 	MaxRatioMilli vertical.Amounts
 }
 
-// And is what r and next allow together: the higher minimum, the lower maximum,
-// and the last default of all.
+// And returns what r and next allow together: the higher minimum, the lower maximum, and the last default of all.
 func (r Range) And(next Range) Range {
 	r.Min = replace(r.Min, next.Min, isHigher)
 	r.Max = replace(r.Max, next.Max, isLower)

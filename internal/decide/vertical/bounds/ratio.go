@@ -6,10 +6,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// leastOfRatio is the smallest requests with which limits that stay as they are
-// keep to the largest ratio of limit to request. The LimitRanger lets a container
-// in if limit/request*1000 <= ratio, in floats, with the ratio in thousandths
-// (plugin/pkg/admission/limitranger/admission.go, limitRequestRatioConstraint).
+// leastOfRatio returns the smallest requests with which limits that stay as they are keep to the largest ratio of limit
+// to request. The LimitRanger lets a container in if limit/request*1000 <= ratio, in floats, with the ratio in
+// thousandths (plugin/pkg/admission/limitranger/admission.go, limitRequestRatioConstraint).
 func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 	var requests vertical.Amounts
 	for res := range vertical.Resource(vertical.Resources) {
@@ -22,7 +21,7 @@ func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 	return requests
 }
 
-// requestOfRatio is the smallest request for a limit and a ratio in thousandths.
+// requestOfRatio returns the smallest request for a limit and a ratio in thousandths.
 func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
 	request := Scale(limit, 1000, ratioMilli)
 	if request < math.MaxInt64 && exceedsRatio(request, limit, ratioMilli) {
@@ -69,7 +68,7 @@ func (p podRatio) keep() {
 	}
 }
 
-// after is what a container would request, and its limit.
+// after returns what a container would request, and its limit.
 func (p podRatio) after(c *Container, r vertical.Resource) (request, limit vertical.Amount) {
 	request, _ = c.Requests.Get(r)
 	limit, _ = c.Limits.Get(r)

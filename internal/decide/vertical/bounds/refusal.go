@@ -41,7 +41,7 @@ type Refusal struct {
 	Bound     Bound
 }
 
-// String is the resource, whose it is, and the bound.
+// String returns the resource, whose it is, and the bound.
 func (r Refusal) String() string {
 	of := "the pod"
 	if r.Container != "" {

@@ -27,7 +27,7 @@ type Target struct {
 // Name is that of a horizontal autoscaler, with its kind.
 type Name struct{ Kind, Name string }
 
-// String is both.
+// String returns both.
 func (n Name) String() string { return n.Kind + " " + n.Name }
 
 // Horizontal is an autoscaler of the number of pods.
@@ -81,7 +81,7 @@ func (h *Horizontal) divides(r vertical.Resource, container string) bool {
 	})
 }
 
-// Skipped are the resources of a container that the vertical side leaves alone.
+// Skipped returns the resources of a container that the vertical side leaves alone.
 func Skipped(conflicts []Conflict, container string) (skipped [vertical.Resources]bool) {
 	for _, c := range conflicts {
 		if c.Container == container {
@@ -150,8 +150,7 @@ func resources(conflicts []Conflict, horizontal *Name) string {
 	return strings.Join(parts, " and ")
 }
 
-// Without are the recommendations without the resources that horizontal autoscalers
-// divide by.
+// Without returns the recommendations without the resources that horizontal autoscalers divide by.
 func Without(conflicts []Conflict, recommended []vertical.Recommendation) []vertical.Recommendation {
 	if len(conflicts) == 0 {
 		return recommended

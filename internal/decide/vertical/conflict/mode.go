@@ -21,7 +21,7 @@ func (m Mode) IsValid() bool { return m == Skip || m == Allow }
 // Skips reports whether the vertical side leaves the resource alone.
 func (m Mode) Skips() bool { return m == Skip }
 
-// Divergences are those that remain of a set in this mode.
+// Divergences returns those that remain of a set in this mode.
 func (m Mode) Divergences(set divergence.Set) divergence.Set {
 	if m.Skips() {
 		return set

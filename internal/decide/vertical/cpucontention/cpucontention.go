@@ -33,7 +33,7 @@ func (s Shares) Factor() float64 {
 	return 1 + min(1, max(0, finite(s.Throttled), finite(s.Pressure)))
 }
 
-// Max is the higher of each share. It is known if one of both is.
+// Max returns the higher of each share. It is known if one of both is.
 func (s Shares) Max(other Shares) Shares {
 	return Shares{
 		Throttled: max(s.Throttled, finite(other.Throttled)), Pressure: max(s.Pressure, finite(other.Pressure)),

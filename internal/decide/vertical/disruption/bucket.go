@@ -15,13 +15,13 @@ type Bucket struct {
 	at        time.Time
 }
 
-// NewBucket is a full bucket. A rate of 0 or less is no limit, whatever the burst.
+// NewBucket returns a full bucket. A rate of 0 or less is no limit, whatever the burst.
 func NewBucket(perSecond float64, burst int) Bucket {
 	return Bucket{perSecond: perSecond, burst: burst, tokens: float64(burst)}
 }
 
-// Empty is a bucket that has given all that it had: whatever was taken before
-// now, in a process that is gone, no more is taken than the rate allows.
+// Empty returns a bucket that has given all that it had: whatever was taken before now, in a process that is gone, no
+// more is taken than the rate allows.
 func (b Bucket) Empty(now time.Time) Bucket {
 	b.tokens, b.at = 0, now
 	return b
@@ -51,13 +51,13 @@ func (b Bucket) Reserve(now, deadline time.Time) (at time.Time, ok bool, next Bu
 // lastCallShare is the part of a pass, one tenth, that is left to its last call.
 const lastCallShare = 10
 
-// LastAction is when the last action of a pass may begin. One whose turn comes as the
-// pass ends would leave no time for its call.
+// LastAction returns when the last action of a pass may begin. One whose turn comes as the pass ends would leave no
+// time for its call.
 func LastAction(passEnd time.Time, interval time.Duration) time.Time {
 	return passEnd.Add(-interval / lastCallShare)
 }
 
-// filled is how many tokens there are now. A clock that was put back adds none.
+// filled returns how many tokens there are now. A clock that was put back adds none.
 func (b Bucket) filled(now time.Time) float64 {
 	if b.at.IsZero() || now.Before(b.at) {
 		return b.tokens

@@ -33,8 +33,7 @@ type Replicas struct {
 	AsFound bool
 	// Unknown reports a controller that cannot be read, or that wants no pods.
 	Unknown bool
-	// HasMaxUnavailable says that its owner allows only MaxUnavailable pods to be away:
-	// a DaemonSet's rolling update.
+	// HasMaxUnavailable is set if its owner allows only MaxUnavailable pods to be away: a DaemonSet's rolling update.
 	HasMaxUnavailable bool
 	MaxUnavailable    int
 }
@@ -55,8 +54,7 @@ type Workload struct {
 	FailedCreate bool
 }
 
-// stuck is how many pods should have gone long ago: their node is dead, or a finalizer
-// keeps them.
+// stuck returns how many pods should have gone long ago: their node is dead, or a finalizer keeps them.
 func (w *Workload) stuck(now time.Time) int {
 	n := 0
 	for _, until := range w.Terminating {

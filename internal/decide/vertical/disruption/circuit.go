@@ -63,11 +63,11 @@ type NotAdmitted struct {
 	At      time.Time `json:"at"`
 	// Until is how long no pod is evicted for it.
 	Until time.Time `json:"until"`
-	// Refused says that admission left it as it was, so that admission works.
+	// Refused is set if admission left it as it was, so that admission works.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Clone is a Circuit of its own.
+// Clone returns a Circuit of its own.
 func (c Circuit) Clone() Circuit {
 	c.Resized = maps.Clone(c.Resized)
 	c.Recommended = slices.Clone(c.Recommended)
@@ -160,8 +160,8 @@ func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
 	}
 }
 
-// missing is how many pods there should be more, once pods were evicted. One whose
-// deletion is stuck counts as there: it is lost, and when another comes is unknown.
+// missing returns how many pods there should be more, once pods were evicted. One whose deletion is stuck counts as
+// there: it is lost, and when another comes is unknown.
 func (c *Circuit) missing(there int, w *Workload) int {
 	if c.EvictedTo.IsZero() || w.Target.Unknown {
 		return 0
@@ -238,8 +238,7 @@ func (c *Circuit) endRound() {
 	c.Expected, c.Recommended, c.Confirmed = 0, nil, false
 }
 
-// changedAt is when the pod got resources of ours, and whether it was created after
-// an eviction.
+// changedAt returns when the pod got resources of ours, and whether it was created after an eviction.
 func (c *Circuit) changedAt(pod *vertical.Pod) (at time.Time, evicted, ok bool) {
 	// Creation times have whole seconds.
 	evicted = !c.EvictedFrom.IsZero() && !pod.Created.Before(c.EvictedFrom.Truncate(time.Second))

@@ -89,7 +89,7 @@ func (b *ClusterBudget) Take(now time.Time, pods int) bool {
 	return true
 }
 
-// Left is how many of so many pods may still be evicted; false is no bound.
+// Left returns how many of so many pods may still be evicted; false is no bound.
 func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
 	if b.Percent <= 0 {
 		return 0, false
@@ -98,7 +98,7 @@ func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
 	return max(0, most-len(b.evicted)+b.expired(now)), true
 }
 
-// expired is how many evictions count no more.
+// expired returns how many evictions count no more.
 func (b *ClusterBudget) expired(now time.Time) int {
 	old := 0
 	for old < len(b.evicted) && now.Sub(b.evicted[old]) >= b.Window {

@@ -19,11 +19,10 @@ type Past struct {
 	Updating, Open, NotAdmitted bool
 }
 
-// Resume is the Circuit of a process that begins, from what pods and status show.
-// A replacement does not show whether the updater evicted its predecessor: every pod that
-// admission changed not long ago is watched. If there is none, and pods
-// were being changed, every young one is. One that was changed long ago counts only
-// if it is in trouble and the circuit was open.
+// Resume returns the Circuit of a process that begins, from what pods and status show. A replacement does not show
+// whether the updater evicted its predecessor: every pod that admission changed not long ago is watched. If there is
+// none, and pods were being changed, every young one is. One that was changed long ago counts only if it is in trouble
+// and the circuit was open.
 func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	var c Circuit
 	if past.Updating || past.Open {

@@ -24,7 +24,7 @@ const (
 	boundCount = 3
 )
 
-// String is the API's name of the field.
+// String returns the API's name of the field.
 func (b Bound) String() string { return [...]string{"lowerBound", "target", "upperBound"}[b] }
 
 // Estimate is how an amount was arrived at: the number after each step.
@@ -64,7 +64,7 @@ func (c Cap) String() string {
 	return [...]string{"", "minAllowed", "maxAllowed", "container-recommendation-max-allowed"}[c]
 }
 
-// capOf is what took an amount to another. A maximum goes before a minimum.
+// capOf returns what took an amount to another. A maximum goes before a minimum.
 func capOf(from, to vertical.Amount, r vertical.Resource, own *vertical.ContainerPolicy) Cap {
 	least, _ := own.MinAllowed.Get(r)
 	most, isOwn := own.MaxAllowed.Get(r)
@@ -110,7 +110,7 @@ type Estimator struct {
 	floor  [vertical.Resources]vertical.Amount
 }
 
-// podMin is the floor of a pod. Upstream takes CPU to cores and back.
+// podMin returns the floor of a pod. Upstream takes CPU to cores and back.
 func (p *Policy) podMin(r vertical.Resource) vertical.Amount {
 	if r == vertical.CPU {
 		return vertical.AmountOf(float64(p.PodMin[r]*0.001) * 1000)
@@ -118,7 +118,7 @@ func (p *Policy) podMin(r vertical.Resource) vertical.Amount {
 	return vertical.AmountOf(p.PodMin[r] * 1024 * 1024)
 }
 
-// For is the estimator for a pod of that many containers, which share the floor.
+// For returns the estimator for a pod of that many containers, which share the floor.
 func For(p *Policy, containers int) *Estimator {
 	e := &Estimator{policy: p}
 	for r := range vertical.Resource(vertical.Resources) {
@@ -127,8 +127,8 @@ func For(p *Policy, containers int) *Estimator {
 	return e
 }
 
-// Container is the recommendation for the containers of a name, and how it was
-// arrived at. skipped resources are left alone.
+// Container returns the recommendation for the containers of a name, and how it was arrived at. skipped resources are
+// left alone.
 func (e *Estimator) Container(
 	name string, c *usage.Container, skipped [vertical.Resources]bool,
 ) (vertical.Recommendation, Trace) {
@@ -184,8 +184,8 @@ func (e *Estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, c
 	return made
 }
 
-// atLeast is the confidence, with the divergence finite-upper at least that of one
-// sample for the upper bound: without any it would be infinite.
+// atLeast returns the confidence, with the divergence finite-upper at least that of one sample for the upper bound:
+// without any it would be infinite.
 func (e *Estimator) atLeast(confidence float64, r vertical.Resource, b Bound) float64 {
 	if b == Upper && e.policy.Has(divergence.FiniteUpper) {
 		return max(confidence, float64(time.Minute)/float64(e.policy.ConfidenceInterval[r]))

@@ -24,7 +24,7 @@ func policy(on divergence.Set) *Policy {
 	return &p
 }
 
-// steady is a container that used the same for so long, measured every minute.
+// steady returns a container that used the same for so long, measured every minute.
 func steady(p *Policy, d time.Duration, cpuMilli, memoryBytes vertical.Amount) *usage.Container {
 	var c usage.Container
 	for after := time.Duration(0); after <= d; after += time.Minute {

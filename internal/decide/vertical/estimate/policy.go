@@ -49,7 +49,7 @@ type Policy struct {
 	WholeCPUs []string
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy {
 	percentiles := Percentiles{Target: 0.9, Lower: 0.5, Upper: 0.95}
 	return Policy{

@@ -32,8 +32,8 @@ func roundToWhole(estimates *[boundCount]Estimate) {
 // pkg/recommender/model/types.go): memory in binary units where it is whole ones.
 var formats = [vertical.Resources]vertical.Format{vertical.CPU: vertical.DecimalSI, vertical.Memory: vertical.BinarySI}
 
-// humanized is the amount that is left of bytes written with two decimals of the
-// largest binary unit that fits, rounded up to whole bytes.
+// humanized returns the amount that is left of bytes written with two decimals of the largest binary unit that fits,
+// rounded up to whole bytes.
 func humanized(bytes vertical.Amount) vertical.Amount {
 	for _, unit := range []vertical.Amount{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
 		if bytes >= unit {

@@ -10,10 +10,10 @@ const perGroup = 8
 // bytes, and the others their weights. The last group is as short as it can be.
 type cells []uint64
 
-// len is how many there are: every nine words have eight.
+// len returns how many there are: every nine words have eight.
 func (c cells) len() int { return len(c) - (len(c)+perGroup)/(perGroup+1) }
 
-// words is how many words n cells take.
+// words returns how many words n cells take.
 func words(n int) int { return n + (n+perGroup-1)/perGroup }
 
 func (c cells) bucket(i int) uint64 {
@@ -34,7 +34,7 @@ func (c cells) set(i int, bucket uint64, weight float64) {
 	c.setWeight(i, weight)
 }
 
-// find is where the bucket is, or where it belongs.
+// find returns where the bucket is, or where it belongs.
 func (c cells) find(bucket uint64) (i int, found bool) {
 	low, high := 0, c.len()
 	for low < high {

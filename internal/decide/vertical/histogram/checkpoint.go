@@ -21,7 +21,7 @@ type Checkpoint struct {
 	Total   float64
 }
 
-// Save is the histogram's checkpoint.
+// Save returns the histogram's checkpoint.
 func (h *Histogram) Save() Checkpoint {
 	c := Checkpoint{Reference: h.reference.Time(), Weights: map[int]uint32{}, Total: h.total}
 	heaviest := 0.0
@@ -58,7 +58,7 @@ func (c Checkpoint) Check() error {
 	return nil
 }
 
-// Load is the histogram of a checkpoint.
+// Load returns the histogram of a checkpoint.
 func Load(c Checkpoint) (Histogram, error) {
 	if err := c.Check(); err != nil {
 		return Histogram{}, err

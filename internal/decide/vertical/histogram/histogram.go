@@ -39,12 +39,12 @@ type Shape struct {
 	HalfLife time.Duration
 }
 
-// ShapeOf is the shape of upstream's histograms of that resource.
+// ShapeOf returns the shape of upstream's histograms of that resource.
 func ShapeOf(r vertical.Resource, halfLife time.Duration) Shape {
 	return Shape{First: first[r], HalfLife: halfLife}
 }
 
-// Find is the bucket of a value: floor(log_growth(value*(growth-1)/first + 1)).
+// Find returns the bucket of a value: floor(log_growth(value*(growth-1)/first + 1)).
 func (s Shape) Find(value float64) uint64 {
 	if value < s.First {
 		return 0
@@ -56,7 +56,7 @@ func (s Shape) Find(value float64) uint64 {
 	return uint64(bucket)
 }
 
-// Start is the least value of a bucket: first * (growth^bucket - 1)/(growth - 1).
+// Start returns the least value of a bucket: first * (growth^bucket - 1)/(growth - 1).
 func (s Shape) Start(bucket uint64) float64 {
 	if bucket == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (s Shape) Start(bucket uint64) float64 {
 	return s.First * (math.Pow(growth, float64(bucket)) - 1) / (growth - 1)
 }
 
-// Max is the largest value that a percentile can have.
+// Max returns the largest value that a percentile can have.
 func (s Shape) Max() float64 { return s.Start(Buckets - 1) }
 
 // Histogram is how weight lies over buckets. The zero value is empty. All of its
@@ -136,8 +136,8 @@ func (h *Histogram) Align(s Shape, other *Histogram) {
 	}
 }
 
-// Percentile is the end of the bucket in which that share of the weight is
-// reached, or the start of the last; 0 if there is none.
+// Percentile returns the end of the bucket in which that share of the weight is reached, or the start of the last; 0 if
+// there is none.
 func (h *Histogram) Percentile(s Shape, percentile float64) float64 {
 	low, high := h.span()
 	if low > high {
@@ -158,10 +158,10 @@ func (h *Histogram) IsEmpty() bool {
 	return low > high
 }
 
-// Filled is how many buckets have a weight.
+// Filled returns how many buckets have a weight.
 func (h *Histogram) Filled() int { return h.cells.len() }
 
-// Reference is when a sample's weight is its own; the zero time before the first.
+// Reference returns when a sample's weight is its own; the zero time before the first.
 func (h *Histogram) Reference() time.Time { return h.reference.Time() }
 
 // Clone shares nothing with h.
@@ -169,8 +169,7 @@ func (h *Histogram) Clone() Histogram {
 	return Histogram{cells: h.cells.clone(), total: h.total, reference: h.reference}
 }
 
-// span is the first and last of the cells that count; without any, the first is
-// after the last.
+// span returns the first and last of the cells that count; without any, the first is after the last.
 func (h *Histogram) span() (low, high int) {
 	high = h.cells.len() - 1
 	for low <= high && h.cells.weight(low) < epsilon {
@@ -182,7 +181,7 @@ func (h *Histogram) span() (low, high int) {
 	return low, high
 }
 
-// decay is 2^((at - reference)/half-life).
+// decay returns 2^((at - reference)/half-life).
 func (h *Histogram) decay(s Shape, at time.Time) float64 {
 	reference := h.reference.Time()
 	if h.reference.IsZero() || at.After(reference.Add(time.Duration(int64(s.HalfLife)*maxDecayExponent))) {

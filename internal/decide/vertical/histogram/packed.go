@@ -12,8 +12,7 @@ type Packed struct {
 	reference [vertical.Resources]vertical.Stamp
 }
 
-// Get is the histogram of one resource. Its weights are those in p; after a change
-// it must be Put back.
+// Get returns the histogram of one resource. Its weights are those in p; after a change it must be Put back.
 func (p *Packed) Get(r vertical.Resource) Histogram {
 	words := p.words[:p.cut:p.cut]
 	if r == vertical.Memory {

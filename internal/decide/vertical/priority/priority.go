@@ -40,9 +40,8 @@ type Priority struct {
 	Difference float64
 }
 
-// Of is the pod's priority. The formula is upstream's (pkg/updater/priority/
-// priority_processor.go, v1.8.1): a missing request counts as none, and a sum of
-// nothing as one thousandth of a unit.
+// Of returns the pod's priority. The formula is upstream's (pkg/updater/priority/ priority_processor.go, v1.8.1): a
+// missing request counts as none, and a sum of nothing as one thousandth of a unit.
 func Of(pod *vertical.Pod, recommended []vertical.Recommendation) Priority {
 	var p Priority
 	var requests, targets [vertical.Resources]int64
@@ -85,7 +84,7 @@ func outside(rec *vertical.Recommendation, r vertical.Resource, request vertical
 	return hasLower && request < lower || hasUpper && request > upper
 }
 
-// milli is an amount in thousandths of cores or bytes.
+// milli returns an amount in thousandths of cores or bytes.
 func milli(r vertical.Resource, a vertical.Amount) int64 {
 	if r == vertical.CPU {
 		return int64(a)
@@ -93,8 +92,8 @@ func milli(r vertical.Resource, a vertical.Amount) int64 {
 	return arithmetic.Saturate.MulDiv(int64(a), 1000, 1)
 }
 
-// Compare is negative where a pod of priority p goes before one of priority q:
-// the one that needs more goes first, then the one that differs most.
+// Compare returns negative where a pod of priority p goes before one of priority q: the one that needs more goes first,
+// then the one that differs most.
 func (p Priority) Compare(q Priority) int {
 	switch {
 	case p.ScaleUp != q.ScaleUp:

@@ -155,7 +155,7 @@ var names = [end]string{
 	InitContainer:     "InitContainer", FixedHeap: "FixedHeap",
 }
 
-// String is the name in CamelCase, as conditions require.
+// String returns the name in CamelCase, as conditions require.
 func (r Reason) String() string { return names[r] }
 
 // All lists every reason but None.

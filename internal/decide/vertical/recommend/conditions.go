@@ -48,7 +48,7 @@ var warned = []string{
 // they are.
 var Owned = append([]string{RecommendationProvided, NoPodsMatched, ConfigDeprecated, LowConfidence}, warned...)
 
-// conditions are the published ones, changed by what is now known.
+// conditions returns the published ones, changed by what is now known.
 func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) []condition.Condition {
 	set := &conditionSet{now: now}
 	if o.Published != nil {
@@ -141,7 +141,7 @@ func (s *conditionSet) when(kind string, isTrue bool, reason, message string) {
 	}
 }
 
-// events are those of conditions that have just become true.
+// events returns those of conditions that have just become true.
 func events(before *status.Published, now []condition.Condition) []Event {
 	var made []Event
 	for i := range now {

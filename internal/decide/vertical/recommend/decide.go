@@ -87,11 +87,10 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 	return d, next
 }
 
-// choose is the containers that are recommended for: those that something is known
-// of, or that exist, without those that the owner leaves out. With the divergence
-// live-containers only those that exist, unless the workload has no pods at all:
-// it will have the same containers when it has pods again. Where a floor applies, its
-// containers need no samples.
+// choose returns the containers that are recommended for: those that something is known of, or that exist, without
+// those that the owner leaves out. With the divergence live-containers only those that exist, unless the workload has
+// no pods at all: it will have the same containers when it has pods again. Where a floor applies, its containers need
+// no samples.
 func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	if o.Lookup.Problem != "" && !p.keepsHistory(o) {
 		return nil
@@ -110,7 +109,7 @@ func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	return chosen
 }
 
-// contention is the highest of a container's pods.
+// contention returns the highest of a container's pods.
 func contention(o *Observation, container string) cpucontention.Shares {
 	var highest cpucontention.Shares
 	for i := range o.Samples {

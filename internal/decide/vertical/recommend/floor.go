@@ -20,9 +20,9 @@ const floorFor = 24 * time.Hour
 // noCheckpoint is the damage of a container that was recommended for and has none.
 const noCheckpoint = "there is no checkpoint of it"
 
-// Resume is the State in which a process begins that has read what is known of an
-// object. Where nothing is known of what the status recommends by, the status is a
-// floor; so it is where it says itself that history was lost, as a process before found.
+// Resume returns the State in which a process begins that has read what is known of an object. Where nothing is known
+// of what the status recommends by, the status is a floor; so it is where it says itself that history was lost, as a
+// process before found.
 func (s State) Resume(p *Policy, now time.Time, published *status.Published) State {
 	if !p.Has(divergence.LittleHistory) || published == nil {
 		return s

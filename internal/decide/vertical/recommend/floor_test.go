@@ -12,7 +12,7 @@ import (
 
 const mi = 1 << 20
 
-// week is a workload that is busy by day, after a week, at midnight.
+// week returns a workload that is busy by day, after a week, at midnight.
 func week(on divergence.Set) *workload {
 	w := newWorkload(on, "app")
 	for range 7 * 24 * 60 {

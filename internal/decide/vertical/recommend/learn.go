@@ -27,8 +27,8 @@ type learner struct {
 	lost bool
 }
 
-// learn is the state after the observation, in upstream's order: pods, samples,
-// running out of memory, pods that are gone. The state before stays as it is.
+// learn returns the state after the observation, in upstream's order: pods, samples, running out of memory, pods that
+// are gone. The state before stays as it is.
 func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarded) {
 	l := &learner{policy: p, now: now, state: s, policies: map[string]*usage.Policy{}, lost: o.Lookup.Problem != ""}
 	l.state.Containers = slices.Clone(s.Containers)
@@ -63,8 +63,7 @@ func (p *Policy) keepsHistory(o *Observation) bool {
 	return o.Lookup.Problem != "" && o.Lookup.Transient && p.Has(divergence.KeepHistory)
 }
 
-// container is the one of that name and its policy. The pointer is valid until the
-// next container is made.
+// container returns the one of that name and its policy. The pointer is valid until the next container is made.
 func (l *learner) container(name string) (*Container, *usage.Policy) {
 	c := l.state.container(name)
 	policy := l.policies[name]

@@ -16,5 +16,5 @@ type Policy struct {
 	CountContention bool
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy { return Policy{Policy: estimate.DefaultPolicy()} }

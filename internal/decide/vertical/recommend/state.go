@@ -66,7 +66,7 @@ func (s State) Damaged(container, why string) State {
 	return s
 }
 
-// Checkpoint is what is to be kept of the container, and whether that is anything.
+// Checkpoint returns what is to be kept of the container, and whether that is anything.
 func (s State) Checkpoint(p *Policy, container string, now time.Time) (saved usage.Checkpoint, ok bool) {
 	i, found := s.find(container)
 	if !found || !s.Containers[i].Usage.Exists() {
@@ -139,7 +139,7 @@ func (s *State) isForGood(c *Container) bool {
 	return !c.Present && !c.Usage.Exists() || c.Damage == noCheckpoint && !s.Lost.IsZero()
 }
 
-// newest is when any last sample was, not after now: a clock ahead, or a workload without pods, drops nothing.
+// newest returns when any last sample was, not after now: a clock ahead, or a workload without pods, drops nothing.
 func (s *State) newest(now time.Time) time.Time {
 	var last vertical.Stamp
 	for i := range s.Containers {
@@ -153,8 +153,7 @@ func (s *State) find(name string) (i int, found bool) {
 		func(c Container, name string) int { return cmp.Compare(c.Name, name) })
 }
 
-// container is the one of that name, made if there is none. s.Containers must be
-// the caller's own.
+// container returns the one of that name, made if there is none. s.Containers must be the caller's own.
 func (s *State) container(name string) *Container {
 	i, found := s.find(name)
 	if !found {

@@ -20,19 +20,19 @@ type Node struct {
 	// Known is false where the node has not been seen yet: then it blocks nothing.
 	Known bool
 	Linux bool
-	// Resizes says that its kubelet can: version 1.33 or later.
+	// Resizes is set if its kubelet can: version 1.33 or later.
 	Resizes     bool
 	Allocatable vertical.Amounts
 	// Others is what all other pods on it request.
 	Others vertical.Amounts
 	// Static are the resources of which it gives Guaranteed pods a part of their own.
 	Static [vertical.Resources]bool
-	// Swaps says that containers may swap.
+	// Swaps is set if containers may swap.
 	Swaps bool
 }
 
-// Without is the node as a resize of the pod finds it: the pod's own requests are among
-// those that the resize replaces.
+// Without returns the node as a resize of the pod finds it: the pod's own requests are among those that the resize
+// replaces.
 func (n Node) Without(pod *vertical.Pod) Node {
 	taken := pod.NodeRequests()
 	for r := range vertical.Resource(vertical.Resources) {
@@ -44,7 +44,7 @@ func (n Node) Without(pod *vertical.Pod) Node {
 	return n
 }
 
-// Room is what the node has left over.
+// Room returns what the node has left over.
 func (n Node) Room() vertical.Amounts {
 	var room vertical.Amounts
 	for r := range vertical.Resource(vertical.Resources) {
@@ -126,7 +126,7 @@ const (
 	RemedyNone
 )
 
-// RemedyOf is what helps against all that Check found.
+// RemedyOf returns what helps against all that Check found.
 func RemedyOf(found []reason.Reason) Remedy {
 	remedy := RemedyUnknown
 	for _, why := range found {
@@ -225,8 +225,8 @@ func differ(a, b vertical.Amounts, r vertical.Resource) bool {
 	return x != y || hasX != hasY
 }
 
-// qosClass is the quality of service class that the pod would have. Where the pod as a
-// whole has resources, those decide, and a resize does not change them.
+// qosClass returns the quality of service class that the pod would have. Where the pod as a whole has resources, those
+// decide, and a resize does not change them.
 func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	if pod.Whole != (vertical.Resized{}) {
 		return pod.QoS
@@ -238,8 +238,8 @@ func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	return class
 }
 
-// Refusal is why the API server would refuse the pod with these targets, whether it is
-// resized or created anew; false if it would not.
+// Refusal returns why the API server would refuse the pod with these targets, whether it is resized or created anew;
+// false if it would not.
 func Refusal(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges) (bounds.Refusal, bool) {
 	return refusal(pod, apply(pod, targets), ranges)
 }
@@ -274,7 +274,7 @@ func sum(all []vertical.Resized) vertical.Resized {
 	return total
 }
 
-// total is what the pod as a whole would request and have as limits.
+// total returns what the pod as a whole would request and have as limits.
 func total(pod *vertical.Pod, containers []vertical.Resized) vertical.Resized {
 	return pod.InitContainers.Total(sum(containers), pod.Whole)
 }

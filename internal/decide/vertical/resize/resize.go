@@ -42,8 +42,7 @@ const (
 
 // Policy is how pods may be resized.
 type Policy struct {
-	// Evicts says that a pod is evicted where a resize fails: mode
-	// InPlaceOrRecreate. Otherwise it never is: mode InPlace.
+	// Evicts is set if a pod is evicted where a resize fails: mode InPlaceOrRecreate. Otherwise it never is: mode InPlace.
 	Evicts bool
 	// SkipBudget lets a pod be resized whatever the budget, if no container restarts
 	// (--in-place-skip-disruption-budget).

@@ -42,7 +42,7 @@ type Failure struct {
 	Until    time.Time `json:"until"`
 }
 
-// Clone is a State of its own, with its maps made.
+// Clone returns a State of its own, with its maps made.
 func (s State) Clone() State {
 	clone := State{Seen: maps.Clone(s.Seen), Infeasible: maps.Clone(s.Infeasible), Failed: maps.Clone(s.Failed)}
 	if clone.Seen == nil {

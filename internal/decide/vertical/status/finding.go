@@ -25,12 +25,12 @@ const (
 	FindingKinds
 )
 
-// String is the type of the condition.
+// String returns the type of the condition.
 func (k FindingKind) String() string {
 	return [...]string{"ConfigInvalid", "TargetShared", "MetricsMissing", "CPUContended"}[k]
 }
 
-// Reason is the condition's.
+// Reason returns the condition's.
 func (k FindingKind) Reason() string {
 	return [...]string{"Invalid", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
 }
@@ -43,8 +43,7 @@ type Finding struct {
 	Message string
 }
 
-// FindShared is the finding about a workload that these objects change, of which the first
-// one wins.
+// FindShared returns the finding about a workload that these objects change, of which the first one wins.
 func FindShared(kind, name string, objects []string) Finding {
 	f := Finding{Kind: TargetShared}
 	if len(objects) > 1 {
@@ -61,8 +60,8 @@ const (
 	missingFor       = time.Minute
 )
 
-// FindMissing is the finding about containers that were last measured, or needed not be, so
-// long ago. They should be in every interval.
+// FindMissing returns the finding about containers that were last measured, or needed not be, so long ago. They should
+// be in every interval.
 func FindMissing(unmeasured, interval time.Duration) Finding {
 	f := Finding{Kind: MetricsMissing}
 	if unmeasured > max(missingFor, missingIntervals*interval) {

@@ -59,7 +59,7 @@ const (
 	Outdated
 )
 
-// String is the reason as logs print it.
+// String returns the reason as logs print it.
 func (r WriteReason) String() string {
 	return [...]string{
 		"", "there is no status", "the object was changed", "a condition changed", "a recommendation changed",
@@ -70,7 +70,7 @@ func (r WriteReason) String() string {
 
 // Refresh says how soon a small change is written.
 type Refresh struct {
-	// IsQuiet says that it is only once the status is old.
+	// IsQuiet is set if it is only once the status is old.
 	IsQuiet bool
 	// Age is the status's.
 	Age time.Duration

@@ -131,8 +131,7 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 	v.BlockedBy = d.keptBy(rules, v.Pod, wanted, why)
 }
 
-// keptBy is why the pod is not changed: why, or what prevents a change that would be made
-// otherwise.
+// keptBy returns why the pod is not changed: why, or what prevents a change that would be made otherwise.
 func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
 	wanted []vertical.Recommendation, why reason.Reason) reason.Reason {
 	changesFor := func(recommended []vertical.Recommendation) bool {
@@ -148,7 +147,7 @@ func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
 	return why
 }
 
-// blockedBy is what blocks any change of the pod, whatever is recommended.
+// blockedBy returns what blocks any change of the pod, whatever is recommended.
 func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.allowsCrashed(s, i) {
 		return reason.CircuitOpen
@@ -223,8 +222,8 @@ func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	}
 }
 
-// neverBelowRequests is what is recommended, but no less than the pod requests while it follows
-// from little history. What a start-up boost has added is not requested for good.
+// neverBelowRequests returns what is recommended, but no less than the pod requests while it follows from little
+// history. What a start-up boost has added is not requested for good.
 func (d *Decision) neverBelowRequests(pod *vertical.Pod, all []vertical.Recommendation) []vertical.Recommendation {
 	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
 		return all

@@ -76,7 +76,7 @@ func (d *Decision) Play(s *State, claims Claims, do func(Action) Result) (comple
 	return true
 }
 
-// First is the kind of the first action of a Play; Nothing if there will be none.
+// First returns the kind of the first action of a Play; Nothing if there will be none.
 func (d *Decision) First() Kind {
 	switch {
 	case len(d.ToUpdate) == 0:
@@ -205,10 +205,9 @@ func (p *play) recordDone(s *State, a Action, at time.Time) {
 	s.Resize.ClearFailures(a.Pod)
 }
 
-// recordFailedResize is why the pod is left as it is, and whether it is evicted instead. Upstream
-// evicts at once where the mode allows it. With the divergence resize-backoff the resize is tried
-// again first, and what an admission policy refuses is never followed by an eviction: the policy
-// would refuse the new pod as well.
+// recordFailedResize returns why the pod is left as it is, and whether it is evicted instead. Upstream evicts at once
+// where the mode allows it. With the divergence resize-backoff the resize is tried again first, and what an admission
+// policy refuses is never followed by an eviction: the policy would refuse the new pod as well.
 func (p *play) recordFailedResize(s *State, pod *vertical.Pod, result Result) (blockedBy reason.Reason, evict bool) {
 	evicts, patient := p.policy.resize().Evicts, p.policy.Divergences.Has(divergence.ResizeBackoff)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// nextStep is what the state of the pod's last resize allows now. Upstream sends a resize in mode
-// InPlace although it has just decided to wait.
+// nextStep returns what the state of the pod's last resize allows now. Upstream sends a resize in mode InPlace although
+// it has just decided to wait.
 func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	p := d.policy.resize()
 	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
@@ -79,7 +79,7 @@ func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (block
 	return blockedBy, evict
 }
 
-// constraints are what a resize of the pod has to fit into.
+// constraints returns what a resize of the pod has to fit into.
 func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	cluster := &p.observed.Cluster
 	return resize.Constraints{
@@ -89,8 +89,8 @@ func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	}
 }
 
-// newPodBlockedBy is why the API server would not admit a new pod. Then none is evicted. Where
-// the pod is resized, checkResize has checked this before.
+// newPodBlockedBy returns why the API server would not admit a new pod. Then none is evicted. Where the pod is resized,
+// checkResize has checked this before.
 func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	v := &d.Pods[i]
 	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {
@@ -99,18 +99,17 @@ func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	return resize.NewPodBlockedBy(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
 }
 
-// Refusal is why the API server would refuse a pod with what is recommended for it; false if it
-// would not.
+// Refusal returns why the API server would refuse a pod with what is recommended for it; false if it would not.
 func (d *Decision) Refusal(v *Verdict) (bounds.Refusal, bool) {
 	return resize.Refusal(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges)
 }
 
-// nodeRoom is what the pod's node has left over for it.
+// nodeRoom returns what the pod's node has left over for it.
 func (d *Decision) nodeRoom(pod *vertical.Pod) vertical.Amounts {
 	return d.observed.Cluster.Nodes[pod.Node].Without(pod).Room()
 }
 
-// proportional are requests with the limits that belong to them.
+// proportional returns requests with the limits that belong to them.
 func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amounts) vertical.Resized {
 	target := vertical.Resized{Requests: requests}
 	if vertical.PolicyOf(d.policy.Containers, c.Name).Values == vertical.RequestsAndLimits ||

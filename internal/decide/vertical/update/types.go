@@ -21,7 +21,7 @@ type Policy struct {
 	Containers []vertical.ContainerPolicy
 	// Boost is the start-up boost of containers without one of their own; nil without.
 	Boost *vertical.Boost
-	// HasBoost says that the VerticalPodAutoscaler has a start-up boost at all.
+	// HasBoost is set if the VerticalPodAutoscaler has a start-up boost at all.
 	HasBoost     bool
 	Requirements []priority.Requirement
 	// Unrestricted reports that the owner gave no update policy.
@@ -37,7 +37,7 @@ type Policy struct {
 	Divergences divergence.Set
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy {
 	return Policy{
 		MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute,
@@ -69,7 +69,7 @@ func (p *Policy) resize() resize.Policy {
 type Observation struct {
 	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was recommended yet.
 	Recommended []vertical.Recommendation
-	// LittleHistory says that this follows from few samples.
+	// LittleHistory is set if this follows from few samples.
 	LittleHistory bool
 	// Pods are those that have not ended and are not being deleted. Pods that wait for a node are
 	// only watched.
@@ -105,12 +105,12 @@ type State struct {
 	Circuit disruption.Circuit `json:"circuit"`
 }
 
-// resumedState is the State of a process in its first pass over the workload.
+// resumedState returns the State of a process in its first pass over the workload.
 func resumedState(now time.Time, o *Observation) State {
 	return State{Version: StateVersion, Resize: resize.Resume(o.Pods), Circuit: disruption.Resume(now, o.Pods, o.Past)}
 }
 
-// Clone is a State of its own.
+// Clone returns a State of its own.
 func (s State) Clone() State {
 	return State{Version: StateVersion, Resize: s.Resize.Clone(), Circuit: s.Circuit.Clone()}
 }
@@ -129,7 +129,7 @@ const (
 
 var kinds = [...]string{"nothing", "evict", "resize", "unboost"}
 
-// String is the kind in lower case.
+// String returns the kind in lower case.
 func (k Kind) String() string { return kinds[k] }
 
 // Action is one thing to do now.

@@ -16,7 +16,7 @@ var weights = [vertical.Resources]float64{0.1, 1}
 // core, and bytes.
 var units = [vertical.Resources]float64{1000, 1}
 
-// UnitsOf is how many units of amounts one of the resource's histogram is.
+// UnitsOf returns how many units of amounts one of the resource's histogram is.
 func UnitsOf(r vertical.Resource) float64 { return units[r] }
 
 // Aggregate is what containers of one name used. Only CPU samples are counted and
@@ -67,14 +67,13 @@ func (a *Aggregate) clone() Aggregate {
 	return copied
 }
 
-// Percentile is that much of a resource that its share of samples stayed below,
-// and whether there are any.
+// Percentile returns that much of a resource that its share of samples stayed below, and whether there are any.
 func (a *Aggregate) Percentile(p *Policy, r vertical.Resource, share float64) (amount vertical.Amount, ok bool) {
 	h := a.use.Get(r)
 	return vertical.AmountOf(h.Percentile(p.shape(r), share) * units[r]), !h.IsEmpty()
 }
 
-// Samples is how many CPU samples there are.
+// Samples returns how many CPU samples there are.
 func (a *Aggregate) Samples() int { return a.samples }
 
 // Confidence says how far the history can be trusted: with one sample a minute it

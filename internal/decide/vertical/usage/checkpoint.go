@@ -62,8 +62,8 @@ type Window struct {
 	LastOOM      time.Time       `json:"lastOOM,omitzero"`
 }
 
-// Save is the container's checkpoint. Peaks of open windows are taken out: the
-// interval may see a higher one after the restart.
+// Save returns the container's checkpoint. Peaks of open windows are taken out: the interval may see a higher one after
+// the restart.
 func (c *Container) Save(p *Policy, now time.Time) Checkpoint {
 	a := *c.Merged(p)
 	a.use = a.use.Clone()
@@ -105,8 +105,8 @@ func (o *Open) limit() {
 	slices.SortFunc(o.Windows, func(a, b Window) int { return cmp.Compare(a.Pod, b.Pod) })
 }
 
-// Restore is the container of a checkpoint that is read now. A checkpoint that
-// no recommender can have saved is an error.
+// Restore returns the container of a checkpoint that is read now. A checkpoint that no recommender can have saved is an
+// error.
 func Restore(p *Policy, saved Checkpoint, now time.Time) (Container, error) {
 	if err := saved.check(p, now); err != nil {
 		return Container{}, err

@@ -25,7 +25,7 @@ type Container struct {
 	windows []window
 	// retained are overrides that upstream never forgets.
 	retained *overrides
-	// Changed says that a checkpoint would have something new.
+	// Changed is set if a checkpoint would have something new.
 	Changed bool
 }
 
@@ -51,9 +51,8 @@ func (c *Container) Clone() Container {
 	return copied
 }
 
-// ApplyOverrides is the policy with what the owner overrides. Without the divergence
-// reset-overrides, one that was there while there was an aggregate applies until
-// there is another.
+// ApplyOverrides returns the policy with what the owner overrides. Without the divergence reset-overrides, one that was
+// there while there was an aggregate applies until there is another.
 func (c *Container) ApplyOverrides(p Policy, own vertical.ContainerPolicy) Policy {
 	set := overrides{oom: own.OOM, memory: own.Memory}
 	if p.has(divergence.ResetOverrides) {
@@ -195,7 +194,7 @@ func (c *Container) addMemory(p *Policy, w *window, s Sample) bool {
 	return true
 }
 
-// window is the pod's, made if there is none.
+// window returns the pod's, made if there is none.
 func (c *Container) window(pod string) *window {
 	i, found := slices.BinarySearchFunc(c.windows, pod, func(w window, pod string) int { return cmp.Compare(w.pod, pod) })
 	if !found {
@@ -229,7 +228,7 @@ func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 	}
 }
 
-// Newest is when the last sample was, zero without any.
+// Newest returns when the last sample was, zero without any.
 func (c *Container) Newest() vertical.Stamp { return max(c.aggregate.last, c.lastMemory) }
 
 // DropInitial drops the separate part of a checkpoint, as upstream does when it cannot look
@@ -252,7 +251,7 @@ func (c *Container) AlignInitial(p *Policy) {
 	c.initial = &aligned
 }
 
-// Merged is all that is known of use. It must not be changed.
+// Merged returns all that is known of use. It must not be changed.
 func (c *Container) Merged(p *Policy) *Aggregate {
 	if c.initial == nil {
 		return &c.aggregate
@@ -265,8 +264,8 @@ func (c *Container) Merged(p *Policy) *Aggregate {
 	return &merged
 }
 
-// Confidence is that of the aggregate. With the divergence memory-only, one that
-// has no CPU samples goes by the times of its memory.
+// Confidence returns that of the aggregate. With the divergence memory-only, one that has no CPU samples goes by the
+// times of its memory.
 func (c *Container) Confidence(p *Policy, a *Aggregate, interval time.Duration) float64 {
 	if a.samples == 0 && p.has(divergence.MemoryOnly) {
 		return float64(c.lastMemory.Sub(c.firstMemory)) / float64(interval)

@@ -30,7 +30,7 @@ type Policy struct {
 	Divergences divergence.Set
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy {
 	const day = 24 * time.Hour
 	return Policy{
@@ -57,7 +57,7 @@ type overrides struct {
 	memory vertical.MemoryPolicy
 }
 
-// orElse is o where it says something, and below elsewhere.
+// orElse returns o where it says something, and below elsewhere.
 func (o overrides) orElse(below overrides) overrides {
 	if o.oom.BumpUpRatio == 0 {
 		o.oom.BumpUpRatio = below.oom.BumpUpRatio

@@ -37,8 +37,8 @@ func (s *Summary) Add(r vertical.Resource, amount vertical.Amount, over time.Dur
 	s.weight += weight
 }
 
-// Take is the one sample of a resource and when the last of the many was, if there is
-// any. Later samples begin anew.
+// Take returns the one sample of a resource and when the last of the many was, if there is any. Later samples begin
+// anew.
 func (s *Summary) Take(r vertical.Resource) (amount vertical.Amount, at time.Time, ok bool) {
 	if !s.has[r] {
 		return 0, time.Time{}, false

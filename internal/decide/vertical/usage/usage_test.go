@@ -33,14 +33,14 @@ func at(pod string, after time.Duration, amount vertical.Amount) Sample {
 	return Sample{Pod: pod, At: began.Add(after), Amount: amount}
 }
 
-// peak is the highest memory peak, as the start of the bucket after it.
+// peak returns the highest memory peak, as the start of the bucket after it.
 func peak(t *testing.T, p *Policy, c *Container) vertical.Amount {
 	t.Helper()
 	highest, _ := c.Merged(p).Percentile(p, vertical.Memory, 1)
 	return highest
 }
 
-// above is what a histogram says of an amount of memory.
+// above returns what a histogram says of an amount of memory.
 func above(amount vertical.Amount) vertical.Amount {
 	s := histogram.ShapeOf(vertical.Memory, day)
 	return vertical.AmountOf(s.Start(s.Find(float64(amount)) + 1))

@@ -66,8 +66,8 @@ func (t *Tally) Add(minutes float64, isShort bool, need, ready, paid int32) {
 	t.Spare += minutes * float64(max(0, paid-need))
 }
 
-// Against is what a way to scale does against another one, which counts the same load: how much less it lacks, and how
-// much more it has to spare. Chance adds to the one as often as to the other, and cancels out.
+// Against returns what a way to scale does against another one, which counts the same load: how much less it lacks, and
+// how much more it has to spare. Chance adds to the one as often as to the other, and cancels out.
 func (t *Tally) Against(without *Tally) (avoided, wasted float64) {
 	return without.Lacking - t.Lacking, t.Spare - without.Spare
 }
@@ -115,10 +115,10 @@ func (s *State) Play(in *Minute) (counted [scalers]Tally) {
 // SetFloor sets what a forecast asks for from the next minute on.
 func (s *State) SetFloor(candidate int, replicas int32) { s.Scalers[1+candidate].Floor = replicas }
 
-// Without is the tally of the metrics alone, With that of a forecast.
+// Without returns the tally of the metrics alone, With that of a forecast.
 func (s *State) Without() *Tally { return &s.Scalers[0].Tally }
 
-// With is the tally with a forecast.
+// With returns the tally with a forecast.
 func (s *State) With(candidate int) *Tally { return &s.Scalers[1+candidate].Tally }
 
 // IsValid reports whether the state can be used: it may come from an untrusted checkpoint.
@@ -143,7 +143,7 @@ func (s *State) IsValid() bool {
 	return s.Minutes >= 0 && s.Minutes <= mostMinutes && isFine(s.Weight)
 }
 
-// count is the tally of a scaler in a minute.
+// count returns the tally of a scaler in a minute.
 func (s *State) count(l *Scaler, in *Minute, need int32) (minute Tally) {
 	const part = step / 60.0
 	startUp := int64(min(in.StartUp, Longest) / time.Second)
@@ -174,7 +174,8 @@ func (l *Scaler) play(minute int64, in *Minute) {
 	l.Counts[minute%span] = count
 }
 
-// Floor is the count that a forecast asks for beyond what stabilization makes of the metrics; 0 if it asks for none.
+// Floor returns the count that a forecast asks for beyond what stabilization makes of the metrics; 0 if it asks for
+// none.
 //
 // A forecast moves a little each minute. Where it asks for one replica less than there are, or for less within the
 // tolerance, the count stays: otherwise a pod would go and come with each minute.
@@ -188,7 +189,7 @@ func Floor(asked, current, stabilized int32, tolerance float64) int32 {
 	return asked
 }
 
-// react is the count that metrics lead to, without the rate policies of scaling up.
+// react returns the count that metrics lead to, without the rate policies of scaling up.
 func (l *Scaler) react(minute int64, in *Minute, before int32) int32 {
 	asked := in.Wanted(in.Load, before)
 	if _, each := in.window(); minute%each == 0 {
@@ -198,7 +199,7 @@ func (l *Scaler) react(minute int64, in *Minute, before int32) int32 {
 	return max(asked, min(before, max(l.most(minute, in), before-in.fall(minute, before))))
 }
 
-// Wanted is the count that metrics propose for a load while there is a count: the same within the tolerance.
+// Wanted returns the count that metrics propose for a load while there is a count: the same within the tolerance.
 func (m *Minute) Wanted(load float64, count int32) int32 {
 	if beside := load - float64(count); math.Abs(beside) > m.Tolerance*float64(count) {
 		count = whole(load)
@@ -213,7 +214,7 @@ func (l *Scaler) remember(minute int64, in *Minute, asked int32) {
 	*bucket = max(*bucket, asked)
 }
 
-// most is the most that metrics have asked for in the stabilization window.
+// most returns the most that metrics have asked for in the stabilization window.
 func (l *Scaler) most(minute int64, in *Minute) (most int32) {
 	minutes, each := in.window()
 	for k := range min(minutes, buckets) {
@@ -222,8 +223,8 @@ func (l *Scaler) most(minute int64, in *Minute) (most int32) {
 	return most
 }
 
-// window is how many minutes the stabilization window of scaling down has, the present one included, and how many of
-// them there are in a bucket.
+// window returns how many minutes the stabilization window of scaling down has, the present one included, and how many
+// of them there are in a bucket.
 func (m *Minute) window() (minutes, each int64) {
 	minutes = defaultWindow
 	if m.Down != nil {
@@ -265,7 +266,7 @@ func (m *Minute) fall(minute int64, count int32) int32 {
 
 func (l *Scaler) at(second int64) int32 { return l.Counts[minuteOf(second)%span] }
 
-// least is the smallest count from a second to another.
+// least returns the smallest count from a second to another.
 func (l *Scaler) least(from, to int64) int32 {
 	least := int32(math.MaxInt32)
 	for minute := minuteOf(from); minute <= minuteOf(to); minute++ {
@@ -274,10 +275,10 @@ func (l *Scaler) least(from, to int64) int32 {
 	return least
 }
 
-// minuteOf is a second's minute, moved by a whole span so that it is not negative.
+// minuteOf returns a second's minute, moved by a whole span so that it is not negative.
 func minuteOf(second int64) int64 { return (second + span*60) / 60 }
 
 func (m *Minute) bounded(count int32) int32 { return max(m.MinReplicas, min(m.MaxReplicas, count)) }
 
-// whole is how many pods carry a load at the target.
+// whole returns how many pods carry a load at the target.
 func whole(load float64) int32 { return int32(min(math.MaxInt32, math.Ceil(load-1e-9))) }

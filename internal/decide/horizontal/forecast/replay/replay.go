@@ -74,7 +74,7 @@ func Play(load *Load, c *Config) Result {
 	return r
 }
 
-// Needed is how much of a load a forecast has to see before it proposes anything.
+// Needed returns how much of a load a forecast has to see before it proposes anything.
 func Needed() time.Duration {
 	nothing := Load{Start: time.Unix(0, 0), Pods: make([]float64, 3)}
 	return Play(&nothing, &Config{Settings: forecast.Settings{Mode: forecast.Active}, MaxReplicas: 1}).Last.Needed

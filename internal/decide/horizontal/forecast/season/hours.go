@@ -32,7 +32,7 @@ func (h *Hours) Learn(minute int64, load float64, isAtLeast bool) {
 	*place += hoursWeight * float32(load-h.Level-float64(*place))
 }
 
-// Peak is the most that the model expects in the minutes after a minute.
+// Peak returns the most that the model expects in the minutes after a minute.
 func (h *Hours) Peak(minute int64, ahead int) (most float64) {
 	for k := 1; k <= ahead; k++ {
 		most = max(most, h.Level+float64(*h.place(minute + int64(k))))

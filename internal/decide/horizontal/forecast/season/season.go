@@ -73,8 +73,8 @@ func (m *Model) Learn(minute int64, load float64, isAtLeast bool) {
 	m.set(i, m.season(i)+placeWeight*m.unexplained(i, load))
 }
 
-// unexplained is what neither the level nor the usual one explains of a load: after a jump that did not come, the level
-// is too low for a while.
+// unexplained returns what neither the level nor the usual one explains of a load: after a jump that did not come, the
+// level is too low for a while.
 func (m *Model) unexplained(i int, load float64) float64 {
 	byLevel, byUsual := load-m.Level-m.season(i), load-m.Usual-m.season(i)
 	if math.Abs(byUsual) < math.Abs(byLevel) {
@@ -94,7 +94,7 @@ func (m *Model) hasStopped(i int, load float64) bool {
 	return run == mostFar
 }
 
-// Expected is what the season has for a minute, without the error of the last one; 0 if that was never seen.
+// Expected returns what the season has for a minute, without the error of the last one; 0 if that was never seen.
 func (m *Model) Expected(minute int64) float64 {
 	if i := place(minute); m.Unit > 0 && m.Places[i] != unknown {
 		return m.Level + m.season(i)
@@ -122,8 +122,8 @@ func (m *Model) Raise(minute int64, load float64, isFirst bool) {
 // Skip lets minutes pass whose load is not known.
 func (m *Model) Skip(minutes int64) { m.Error *= math.Pow(errorDecay, float64(minutes)) }
 
-// Peaks is the most that the model expects in the minutes after a minute: the expectation itself, and with the mean
-// error of its minute on top. It is not known if one of these minutes was never seen.
+// Peaks returns the most that the model expects in the minutes after a minute: the expectation itself, and with the
+// mean error of its minute on top. It is not known if one of these minutes was never seen.
 func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, ok bool) {
 	left := m.Error
 	for k := 1; k <= ahead; k++ {
@@ -149,7 +149,7 @@ func (m *Model) Curve(minute int64, ahead int, yield func(minute int64, mean, up
 	}
 }
 
-// at is what is expected in a minute, with and without its mean error, if so much is left of the last error.
+// at returns what is expected in a minute, with and without its mean error, if so much is left of the last error.
 func (m *Model) at(minute int64, left float64) (mean, upper float64, ok bool) {
 	i := place(minute)
 	if m.Unit == 0 || m.Places[i] == unknown {

@@ -28,7 +28,7 @@ const (
 
 var policies = [...]string{"Static", "CurrentReplicas", "CurrentReplicasIfHigher", "CurrentReplicasIfLower"}
 
-// String is the policy as the spec has it.
+// String returns the policy as the spec has it.
 func (p FallbackPolicy) String() string { return policies[p] }
 
 // ParseFallbackPolicy reads what String writes; nothing is Static.
@@ -44,7 +44,7 @@ func ParseFallbackPolicy(text string) (p FallbackPolicy, ok bool) {
 	return Static, false
 }
 
-// ReplicasAt is how many replicas the fallback asks for at the current count.
+// ReplicasAt returns how many replicas the fallback asks for at the current count.
 func (f *Fallback) ReplicasAt(current int32) int32 {
 	switch f.Policy {
 	case CurrentReplicas:

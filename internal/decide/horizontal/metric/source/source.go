@@ -70,9 +70,9 @@ type Spec struct {
 	// Identity tells metrics apart that Plimsoll reads itself: a hash of all that says what is measured. It is empty
 	// for the types of autoscaling/v2.
 	Identity string
-	// IsOwnTarget says that the target's value comes with the reading; Target.Milli is not used.
+	// IsOwnTarget is set if the target's value comes with the reading; Target.Milli is not used.
 	IsOwnTarget bool
-	// IsRate says that a PodEndpoint metric is events per second.
+	// IsRate is set if a PodEndpoint metric is events per second.
 	IsRate bool
 }
 
@@ -108,7 +108,7 @@ type Target struct {
 	Milli int64
 }
 
-// ShortName is the name that status has: the given one, or the metric's.
+// ShortName returns the name that status has: the given one, or the metric's.
 func (s *Spec) ShortName() string { return cmp.Or(s.GivenName, s.Name) }
 
 // Describe names the metric in texts: by its given name, or else as upstream does.
@@ -141,7 +141,7 @@ func (s *Spec) Measured(set divergence.Set) string {
 	return fmt.Sprintf("external metric %s(%s)", s.Name, s.SelectorText)
 }
 
-// labelled is the metric's name with its label selector, if there is one.
+// labelled returns the metric's name with its label selector, if there is one.
 func (s *Spec) labelled() string {
 	if s.SelectorText == "" || s.SelectorText == noSelector {
 		return s.Name

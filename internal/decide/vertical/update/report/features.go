@@ -30,7 +30,7 @@ type Request struct {
 // Features are those that are there.
 type Features struct{ InPlace, CPUStartupBoost, PerVPAConfig, PodsResize bool }
 
-// Missing is the condition that says what an object asks for in vain, and what happens instead; false if there is
+// Missing returns the condition that says what an object asks for in vain, and what happens instead; false if there is
 // nothing of that kind. Since is the caller's to set.
 func Missing(a Request, has Features) (c condition.Condition, is bool) {
 	var names, texts []string

@@ -21,8 +21,8 @@ const Type = "UpdateBlocked"
 // Updating is the reason of a pass in which pods were changed.
 const Updating = "Updating"
 
-// Of is the condition after a pass: True while pods should be changed and none is. There is
-// none without pods, and none in modes that change no running pods. Since is the caller's to set.
+// Of returns the condition after a pass: True while pods should be changed and none is. There is none without pods, and
+// none in modes that change no running pods. Since is the caller's to set.
 func Of(d *update.Decision) (condition.Condition, bool) {
 	against, wanted := map[reason.Reason]int{}, 0
 	for i := range d.Pods {
@@ -49,7 +49,7 @@ func Of(d *update.Decision) (condition.Condition, bool) {
 	return conditionOf(blocked, why[0].String(), messageOf(d, why)), true
 }
 
-// Stale is the condition while no admission controller would give new pods their requests.
+// Stale returns the condition while no admission controller would give new pods their requests.
 func Stale() condition.Condition {
 	return conditionOf(true, reason.LeaseStale.String(), sentences[reason.LeaseStale])
 }
@@ -58,8 +58,7 @@ func conditionOf(blocked bool, why, message string) condition.Condition {
 	return condition.Condition{Type: Type, Status: condition.StatusOf(blocked), Reason: why, Message: message}
 }
 
-// sorted are the reasons, the most frequent first. What stops everything goes
-// before all.
+// sorted returns the reasons, the most frequent first. What stops everything goes before all.
 func sorted(against map[reason.Reason]int) []reason.Reason {
 	return slices.SortedFunc(maps.Keys(against), func(a, b reason.Reason) int {
 		return cmp.Or(-compare(isWorkloadWide(a), isWorkloadWide(b)), -cmp.Compare(against[a], against[b]), cmp.Compare(a, b))
@@ -97,7 +96,7 @@ func messageOf(d *update.Decision, why []reason.Reason) string {
 	return strings.Join(all, "; ")
 }
 
-// refusal is what the API server would refuse of the first pod that is not changed for that.
+// refusal returns what the API server would refuse of the first pod that is not changed for that.
 func refusal(d *update.Decision, why reason.Reason) string {
 	for i := range d.Pods {
 		if d.Pods[i].BlockedBy != why {
@@ -193,5 +192,5 @@ var sentences = map[reason.Reason]string{
 	reason.PodResources:      "the requests of the whole pod are less than the sum of its containers' would be",
 }
 
-// Sentence is what a reason means.
+// Sentence returns what a reason means.
 func Sentence(r reason.Reason) string { return sentences[r] }

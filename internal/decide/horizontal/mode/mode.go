@@ -1,4 +1,4 @@
-// Package mode has the modes of a WorkloadAutoscaler: whether its decisions are written.
+// Package mode has the modes of a WorkloadAutoscaler, which say whether its decisions are written.
 package mode
 
 // Mode is spec.mode.

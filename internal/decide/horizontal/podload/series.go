@@ -11,17 +11,16 @@ import (
 
 // The limits of one history.
 const (
-	// ShortestGap is what two samples lie apart at least: below it, the moment
-	// at which the kernel's counter was read is not known well enough.
+	// ShortestGap is the shortest time between two samples: below it, the time at which the kernel's counter was read is
+	// too imprecise.
 	ShortestGap = 100 * time.Millisecond
-	// LongestGap is what two samples lie apart at most: beyond it their average
-	// says nothing of the present.
+	// LongestGap is the longest time between two samples: beyond it their average does not describe the present.
 	LongestGap = 2 * time.Minute
 
 	shortestGapMillis = int64(ShortestGap / time.Millisecond)
 )
 
-// Series is the history of a container's CPU counter. Time and counter rise.
+// Series is the history of a container's CPU counter. Time and counter increase.
 type Series struct {
 	newestMillis int64
 	cpuNanos     points.History[int64]
@@ -33,7 +32,7 @@ func (s *Series) NewestNanos() int64 { return s.cpuNanos.Newest() }
 // LastGapMillis is from the newest but one to the newest.
 func (s *Series) LastGapMillis() int64 { return s.cpuNanos.GapMillis(s.cpuNanos.Len() - 1) }
 
-// Begin forgets all and starts with one point.
+// Begin drops all points and starts with one.
 func (s *Series) Begin(atMillis, cpuNanos int64) {
 	s.newestMillis = atMillis
 	s.cpuNanos.Begin(cpuNanos)
@@ -51,12 +50,12 @@ func (s *Series) Len() int { return s.cpuNanos.Len() }
 // NewestMillis returns when the newest was taken, in milliseconds since 1970.
 func (s *Series) NewestMillis() int64 { return s.newestMillis }
 
-// Window is what an average is over: so long up to an end. 0 is the newest sample.
+// Window is the time over which to average: its length and its end. An end of 0 means the newest sample.
 type Window struct{ LengthMillis, EndMillis int64 }
 
-// Over returns the average over a window. One without an end is the longest span of whole intervals that it holds, or
-// the last interval if that alone is longer. In one with an end, the counter is taken to have risen evenly between two
-// samples. It is false without an interval before the end.
+// Over returns the average over a window. Without an end it is over the longest span of whole intervals within the
+// window, or over the last interval if that alone is longer. With an end, the counter is assumed to have risen evenly
+// between two samples. It returns false without an interval before the end.
 func (s *Series) Over(w Window) (Interval, bool) {
 	back := s.newestMillis - w.EndMillis
 	if w.EndMillis > 0 && back >= 0 {

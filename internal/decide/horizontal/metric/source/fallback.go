@@ -2,16 +2,17 @@ package source
 
 import "time"
 
-// Fallback is what a metric asks for after it could not be computed for some time (KEP-5679, with the policies of
-// KEDA, which calls them behaviors). The zero value is none.
+// Fallback is the proposal of a metric after it has failed for some time (KEP-5679, with the policies of KEDA, which
+// calls them behaviors). The zero value means none.
 type Fallback struct {
-	// FailureDuration is how long the metric must have failed without interruption; 0 means that there is no fallback.
+	// FailureDuration is the time for which the metric must have failed without interruption; 0 means that there is no
+	// fallback.
 	FailureDuration time.Duration
 	Replicas        int32
 	Policy          FallbackPolicy
 }
 
-// FallbackPolicy says how the current replica count takes part.
+// FallbackPolicy says how the current replica count is used.
 type FallbackPolicy uint8
 
 // The policies.

@@ -11,19 +11,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// Change is the next change of the count if all that is observed stays as it is.
+// Change is the next change of the count if the observation does not change.
 type Change struct {
-	// After is until when the count stays: the first decision after it changes the count. It is the time of the decision
-	// itself where the next one changes it.
+	// After is the time until which the count stays: the first decision after it changes the count. It is the time of the
+	// decision itself if the next one changes it.
 	After    time.Time
 	Replicas int32
 }
 
 // NextChange returns the change that follows a decision that metrics made. The state is the settled one after it; it is
-// only read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing
-// is found where the count stays, or where what is proposed depends on the clock: during a surge or while one is
-// doubted, with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule, a fallback
-// or the cooldown is due before.
+// only read. The moment follows from the state, and does not depend on when decisions are made. It finds none if the
+// count stays, or if the proposal depends on the clock: during a surge or while surges are ignored, with a forecast,
+// while an HPA without behavior waits for a new value before it doubles, and if a schedule, a fallback or the cooldown
+// is due earlier.
 func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
 	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
 	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
@@ -44,7 +44,7 @@ func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decisio
 	return next, found
 }
 
-// dueAt returns when a schedule, a fallback or the cooldown changes what is proposed; zero if none does.
+// dueAt returns when a schedule, a fallback or the cooldown changes the proposal; zero if none does.
 func dueAt(d *horizontal.Decision) (first time.Time) {
 	due := [...]time.Time{d.Schedules.Next.At, d.Fallbacks.Due, {}}
 	if d.Current > 0 && !d.Zero.IsCooledDown {
@@ -58,7 +58,7 @@ func dueAt(d *horizontal.Decision) (first time.Time) {
 	return first
 }
 
-// next looks for the first moment after which the same proposal leads to another count.
+// next finds the first moment after which the same proposal leads to another count.
 func (w *walk) next(proposed int32) (next Change, found bool) {
 	for _, at := range w.moments() {
 		if then, _ := w.after(at, proposed); then != w.current {
@@ -68,7 +68,7 @@ func (w *walk) next(proposed int32) (next Change, found bool) {
 	return Change{}, false
 }
 
-// lower looks for the first moment after which the count falls if nothing is proposed any more.
+// lower finds the first moment after which the count falls if nothing is proposed any more.
 func (w *walk) lower() *Step {
 	w.mayLower = true
 	var delayedBy *Limits
@@ -82,8 +82,8 @@ func (w *walk) lower() *Step {
 	return nil
 }
 
-// after returns the count that a proposal leads to right after a moment, and what limits it. Some windows end with
-// their last moment, and others after it.
+// after returns the count that a proposal leads to right after a moment, and its limits. Some windows include their
+// last moment, others end at it.
 func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	then := *w
 	then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)
@@ -91,7 +91,7 @@ func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	return then.current, limits
 }
 
-// moments returns the decision's own time, and those at which something remembered no longer counts.
+// moments returns the decision's own time, and the times at which an entry of the history expires.
 func (w *walk) moments() []time.Time {
 	up, down := time.Duration(0), w.limits.DownscaleStabilization
 	all := []time.Time{w.now}

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// Again is the next moment at which a decision may come out otherwise although nothing that is observed has changed.
+// Again is the next moment at which a decision may change although the observation does not.
 type Again struct {
 	// At is zero if there is none.
 	At     time.Time
@@ -21,7 +21,6 @@ type Reason uint8
 
 // The reasons.
 const (
-	// NoReason is none.
 	NoReason Reason = iota
 	// ScheduleStart, ScheduleEnd, RampStart and RampStep: a schedule changes the bounds.
 	ScheduleStart

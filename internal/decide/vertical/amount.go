@@ -2,11 +2,10 @@ package vertical
 
 import "github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 
-// MaxAmount is the largest amount that is recommended: upstream's limit.
+// MaxAmount is upstream's largest recommendation.
 const MaxAmount Amount = 1e14
 
-// AmountOf cuts off the fraction. What is below zero, or no number, is 0; more
-// than MaxAmount is that.
+// AmountOf truncates. Negative numbers and NaN become 0, larger ones MaxAmount.
 func AmountOf(x float64) Amount {
 	switch {
 	case x > float64(MaxAmount):

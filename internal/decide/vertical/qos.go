@@ -35,8 +35,7 @@ func (r *Resized) QoS() QoS {
 	return Burstable
 }
 
-// With returns the class of a pod that has the containers of both: the same, or Burstable. Unknown stands for no
-// containers.
+// With returns the class of a pod that has the containers of both: the same, or Burstable. Unknown means no containers.
 func (q QoS) With(other QoS) QoS {
 	switch {
 	case q == QoSUnknown, q == other:

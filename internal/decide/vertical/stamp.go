@@ -2,13 +2,12 @@ package vertical
 
 import "time"
 
-// Stamp is a moment in eight bytes: nanoseconds since 1970, or 0 for none. There
-// are many of them, and a time.Time has three times that size. Nothing was
-// measured before 1970; such a time is the first nanosecond of it.
+// Stamp is a time in eight bytes: nanoseconds since 1970, or 0 for none. There are many of them, and a time.Time has
+// three times that size. A time before 1970 becomes the first nanosecond of 1970.
 type Stamp int64
 
-// StampOf returns the moment, and none for the zero time. Times that do not fit, from the year 2262 on, are the last
-// that does.
+// StampOf returns the moment, and none for the zero time. Times that do not fit, from the year 2262 on, become the last
+// one that does.
 func StampOf(t time.Time) Stamp {
 	const last = 1<<63 - 1
 	switch {

@@ -12,7 +12,7 @@ func timelineAfter(seconds int) time.Time {
 	return timelineBegin.Add(time.Duration(seconds) * time.Second)
 }
 
-// recorded is a history with a point every few seconds, of which some are left out.
+// recorded returns a history with a point every few seconds, of which some are left out.
 func recorded(seconds, every int, of func(second int) (p Point, ok bool)) *History {
 	h := &History{}
 	for second := 0; second < seconds; second += every {

@@ -49,7 +49,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// crowd is a controller that does not run, with objects whose pods' kubelets do.
+// crowd returns a controller that does not run, with objects whose pods' kubelets do.
 func crowd(b *testing.B, objects int, pods int32) (*controllerhorizontal.Controller, []observehorizontal.Autoscaler) {
 	b.Helper()
 	w := horizontaltest.NewWorld(b)
@@ -92,7 +92,7 @@ func crowd(b *testing.B, objects int, pods int32) (*controllerhorizontal.Control
 	return c, hpas
 }
 
-// settled is an HPA that has been decided so often that there is nothing to write any more.
+// settled returns an HPA that has been decided so often that there is nothing to write any more.
 func settled(
 	b *testing.B, c *controllerhorizontal.Controller, hpa observehorizontal.Autoscaler,
 ) observehorizontal.Autoscaler {
@@ -113,7 +113,7 @@ func settled(
 	return hpa
 }
 
-// ready are the HPAs that have been decided on the kubelets' samples.
+// ready returns the HPAs that have been decided on the kubelets' samples.
 func ready(
 	c *controllerhorizontal.Controller, dst []observehorizontal.Autoscaler, pods int,
 ) []observehorizontal.Autoscaler {

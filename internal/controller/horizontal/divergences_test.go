@@ -179,7 +179,7 @@ func (w *world) show(words []string) string {
 	}
 }
 
-// desiredSeries are the series of desired replicas, by object.
+// desiredSeries returns the series of desired replicas, by object.
 func (w *world) desiredSeries() string {
 	families, err := w.Registry.Gather()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// ofKEDA is the HPA that KEDA makes of a ScaledObject with the same target and metrics.
+// ofKEDA returns the HPA that KEDA makes of a ScaledObject with the same target and metrics.
 func ofKEDA(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	hpa = hpa.DeepCopy()
 	hpa.OwnerReferences = []metav1.OwnerReference{{

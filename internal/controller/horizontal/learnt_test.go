@@ -86,7 +86,7 @@ func (s *savedCheckpoints) Delete(_ context.Context, name types.NamespacedName, 
 	return s.err
 }
 
-// of is the checkpoint of an HPA.
+// of returns the checkpoint of an HPA.
 func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.AutoscalerCheckpointStatus {
 	t.Helper()
 	o, err := s.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "hpa-" + name})
@@ -161,7 +161,7 @@ func TestDamagedForecastIsNotUsed(t *testing.T) {
 	})
 }
 
-// damagedOf are the checkpoints of an API server that has one of this HPA, which cannot be decoded.
+// damagedOf returns the checkpoints of an API server that has one of this HPA, which cannot be decoded.
 func damagedOf(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) *savedCheckpoints {
 	t.Helper()
 	saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}

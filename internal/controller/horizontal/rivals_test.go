@@ -15,7 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// rivals are two WorkloadAutoscalers of one target. The younger one, which comes first by its name, wants nine replicas.
+// rivals returns two WorkloadAutoscalers of one target. The younger one, which comes first by its name, wants nine
+// replicas.
 func (w *world) rivals(api *horizontaltest.WorkloadAPI) (younger, older *plimsollv1alpha1.WorkloadAutoscaler) {
 	hpa := horizontaltest.Externally(w.Web("web", 1))
 	w.ExternalValue = func(context.Context) (int64, error) { return 100, nil }

@@ -16,7 +16,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// scales is an autoscaler of a Deployment, created so many seconds after the others.
+// scales returns an autoscaler of a Deployment, created so many seconds after the others.
 func scales(kind observe.Kind, name, deployment string, created int64) observehorizontal.Autoscaler {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{

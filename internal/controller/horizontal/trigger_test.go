@@ -134,8 +134,7 @@ func TestOncePerRound(t *testing.T) {
 	}
 }
 
-// soonAfter is how long it takes from any of the moments to the next decision, at
-// most.
+// soonAfter returns how long it takes from any of the moments to the next decision, at most.
 func soonAfter(decided, moments []time.Time) (most time.Duration) {
 	for _, m := range moments[:len(moments)-1] {
 		for _, d := range decided {

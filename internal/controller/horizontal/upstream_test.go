@@ -38,8 +38,8 @@ const (
 
 func asUpstream(c *controllerhorizontal.Config) { c.Options.Divergences = divergence.None }
 
-// three is an object on three pods, with the target in percent and limits from
-// 2 to 6, whose status shows the count as it is.
+// three returns an object on three pods, with the target in percent and limits from 2 to 6, whose status shows the
+// count as it is.
 func (w *world) three(target int32) *autoscalingv2.HorizontalPodAutoscaler {
 	least := int32(2)
 	hpa := w.Web("web", 3)
@@ -63,7 +63,7 @@ func (w *world) wantConditions(name string, want ...string) {
 	}
 }
 
-// samples is how many values a histogram has seen.
+// samples returns how many values a histogram has seen.
 func (w *world) samples(name string, labels ...string) uint64 {
 	w.T.Helper()
 	families, err := w.Registry.Gather()
@@ -84,7 +84,7 @@ func (w *world) samples(name string, labels ...string) uint64 {
 	return 0
 }
 
-// scaleOnly is a target of which only the scale is known, with three replicas.
+// scaleOnly returns a target of which only the scale is known, with three replicas.
 func scaleOnly(resource, selector string) *scalefake.FakeScaleClient {
 	scales := &scalefake.FakeScaleClient{}
 	scales.AddReactor("get", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -100,7 +100,7 @@ func scaleOnly(resource, selector string) *scalefake.FakeScaleClient {
 	return scales
 }
 
-// written are the counts that the scale was set to.
+// written returns the counts that the scale was set to.
 func written(scales *scalefake.FakeScaleClient) []int32 {
 	var counts []int32
 	for _, action := range scales.Actions() {
@@ -373,7 +373,7 @@ func TestUpstreamNothingToWrite(t *testing.T) {
 	})
 }
 
-// idle is a controller that does not run, with an object that is due in a period.
+// idle returns a controller that does not run, with an object that is due in a period.
 func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*controllerhorizontal.Controller, cache.ResourceEventHandler) {
 	w.T.Helper()
 	var cfg controllerhorizontal.Config

@@ -29,7 +29,7 @@ type Request struct {
 	Namespace, Name string
 }
 
-// Sentence is the error as commands print it, nil for nil. The error itself is still in it.
+// Sentence returns the error as commands print it, nil for nil. The error itself is still in it.
 func (r Request) Sentence(err error) error {
 	if err == nil {
 		return nil
@@ -110,7 +110,7 @@ var definedBy = map[string]string{
 	"keda.sh":            "install KEDA",
 }
 
-// unserved is the error about a resource that the API server does not know.
+// unserved returns the error about a resource that the API server does not know.
 func unserved(resource string, err error) *cmderror.Error {
 	found := &cmderror.Error{What: fmt.Sprintf("the cluster does not serve %s", resource), Cause: err,
 		Next: "install the CRDs or the API that defines it"}
@@ -134,7 +134,7 @@ func isUnserved(err error) bool {
 	return details == nil || details.Name == ""
 }
 
-// connection is what is wrong with the connection to the API server; nil if nothing is.
+// connection returns what is wrong with the connection to the API server; nil if nothing is.
 func connection(err error) *cmderror.Error {
 	server := "the API server"
 	var at *url.Error

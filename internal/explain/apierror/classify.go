@@ -39,7 +39,7 @@ func Classify(err error) error {
 	return cmderror.WithStatus(found, cmderror.ExitStatus(err))
 }
 
-// innermost is the API server's own error, or that of the connection; nil without one.
+// innermost returns the API server's own error, or that of the connection; nil without one.
 func innermost(err error) error {
 	var status apierrors.APIStatus
 	var connection *url.Error
@@ -83,7 +83,7 @@ func classify(err error) *cmderror.Error {
 	return connection(err)
 }
 
-// notFoundSomewhere is the error about an object whose namespace the API server does not name.
+// notFoundSomewhere returns the error about an object whose namespace the API server does not name.
 func (r Request) notFoundSomewhere(err error) *cmderror.Error {
 	found := r.notFound(err)
 	found.Next = "see kubectl get " + r.Resource + " -A"
@@ -120,7 +120,7 @@ func refused(err error) *cmderror.Error {
 		Next: "ask for a " + kind + " that grants it (" + command + ")", Cause: err}
 }
 
-// resourceRight is a right as people write it, and the command that asks for it.
+// resourceRight returns a right as people write it, and the command that asks for it.
 func resourceRight(verb, resource, group string) (right, command string) {
 	base, subresource, hasSubresource := strings.Cut(resource, "/")
 	if group != "" {

@@ -114,7 +114,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	return e, err
 }
 
-// kubernetes is the version of the cluster, empty if it is not known.
+// kubernetes returns the version of the cluster, empty if it is not known.
 func (r *ClusterReader) kubernetes() string {
 	version, err := r.reader.Client.Discovery().ServerVersion()
 	if err != nil {
@@ -148,18 +148,18 @@ func (r *ClusterReader) horizontal(
 	return r.options.withoutHistory(step, controller, r.reader.Rescales(ctx, object), why)
 }
 
-// Autoscaler is the object itself.
+// Autoscaler returns the object itself.
 func (r *ClusterReader) Autoscaler(ctx context.Context, object observe.Key) (observehorizontal.Autoscaler, error) {
 	autoscaler, _, err := r.autoscaler(ctx, object)
 	return autoscaler, err
 }
 
-// Pods are those of the target; none where its scale has no selector.
+// Pods returns those of the target; none where its scale has no selector.
 func (r *ClusterReader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
 	return r.reader.Pods(ctx, autoscaler)
 }
 
-// autoscaler is the object, and the controller that decides on it. Nothing but Plimsoll decides on
+// autoscaler returns the object, and the controller that decides on it. Nothing but Plimsoll decides on
 // WorkloadAutoscalers.
 func (r *ClusterReader) autoscaler(
 	ctx context.Context, object observe.Key,

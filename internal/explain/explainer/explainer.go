@@ -26,7 +26,7 @@ type Options struct {
 	Period time.Duration
 }
 
-// periodOf is how often the step's object is decided.
+// periodOf returns how often the step's object is decided.
 func (o Options) periodOf(step *snapshothorizontal.Step) time.Duration {
 	return step.Autoscaler().SyncPeriod(o.Period)
 }
@@ -81,8 +81,8 @@ func (o Options) withoutHistory(
 	return e, err
 }
 
-// verticalDivergences are those of the controller that decides: the recorded ones, or
-// those that follow from the writer of the status.
+// verticalDivergences returns those of the controller that decides: the recorded ones, or those that follow from the
+// writer of the status.
 func (o Options) verticalDivergences(step *snapshotvertical.Step) verticaldivergence.Set {
 	if o.Controller == explainhorizontal.Upstream {
 		return verticaldivergence.None

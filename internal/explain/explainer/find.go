@@ -118,7 +118,7 @@ func (r *ClusterReader) eachVPA(
 	return nil
 }
 
-// ownersOf are the workload that controls a pod and, where that is the ReplicaSet of a Deployment, the Deployment.
+// ownersOf returns the workload that controls a pod and, where that is the ReplicaSet of a Deployment, the Deployment.
 func (r *ClusterReader) ownersOf(ctx context.Context, namespace, name string) ([]Target, error) {
 	request := apierror.Request{Verb: "list", Resource: "pods", Namespace: namespace}
 	pods, err := r.reader.Client.CoreV1().Pods(namespace).List(ctx,
@@ -149,8 +149,8 @@ func (r *ClusterReader) ownersOf(ctx context.Context, namespace, name string) ([
 	return owners, nil
 }
 
-// Successor is the WorkloadAutoscaler in the place of an HPA that is not there: plimsoll migrate gives it the HPA's
-// name.
+// Successor returns the WorkloadAutoscaler in the place of an HPA that is not there: plimsoll migrate gives it the
+// HPA's name.
 func (r *ClusterReader) Successor(ctx context.Context, hpa observe.Key) (observe.Key, bool) {
 	successor := observe.Key{NamespacedName: hpa.NamespacedName, Kind: observe.WorkloadAutoscaler}
 	_, err := r.reader.Workload(ctx, hpa.NamespacedName)

@@ -17,9 +17,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// History is what was recorded of the load of an object that is there: by the leader, or as its AutoscalerCheckpoint
-// has it. Of a leader that has not read the checkpoint only what is since its start is known; the rest is the
-// checkpoint's.
+// History returns what was recorded of the load of an object that is there: by the leader, or as its
+// AutoscalerCheckpoint has it. Of a leader that has not read the checkpoint only what is since its start is known; the
+// rest is the checkpoint's.
 func (r *ClusterReader) History(
 	ctx context.Context, object observe.Key,
 ) (*loadhistory.History, loadreport.Source, error) {
@@ -73,7 +73,7 @@ func (r *ClusterReader) leaderHistory(
 
 var errNoCheckpoint = errors.New("there is no AutoscalerCheckpoint of it")
 
-// savedHistory is that of the checkpoint. One of an earlier object of the same name is none.
+// savedHistory returns that of the checkpoint. One of an earlier object of the same name is none.
 func (r *ClusterReader) savedHistory(
 	ctx context.Context, object observe.Key, uid types.UID,
 ) (h *loadhistory.History, savedAt time.Time, err error) {
@@ -106,14 +106,14 @@ func (r *ClusterReader) savedHistory(
 	return h, savedAt, nil
 }
 
-// Report is what was recorded of the last part of an object's time.
+// Report returns what was recorded of the last part of an object's time.
 func (r *ClusterReader) Report(
 	ctx context.Context, object observe.Key, last time.Duration, now time.Time,
 ) (*loadreport.Report, error) {
 	return r.ReportBetween(ctx, object, now.Add(-last), now, now)
 }
 
-// ReportBetween is what was recorded of an object from one moment to another, which may be before now.
+// ReportBetween returns what was recorded of an object from one moment to another, which may be before now.
 func (r *ClusterReader) ReportBetween(
 	ctx context.Context, object observe.Key, from, to, now time.Time,
 ) (*loadreport.Report, error) {

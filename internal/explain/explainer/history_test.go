@@ -21,13 +21,13 @@ import (
 
 var recordedFrom = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// encoded is a history of an hour with so many pods.
+// encoded returns a history of an hour with so many pods.
 func encoded(t *testing.T, pods int32) []byte {
 	t.Helper()
 	return encodedFrom(t, recordedFrom, pods)
 }
 
-// encodedFrom is the part of it from some time on.
+// encodedFrom returns the part of it from some time on.
 func encodedFrom(t *testing.T, from time.Time, pods int32) []byte {
 	t.Helper()
 	var h loadhistory.History

@@ -24,8 +24,8 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// ReadVertical is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
-// autoscalers that the caller may not list are left out, as they only add to it.
+// ReadVertical returns what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal autoscalers that the
+// caller may not list are left out, as they only add to it.
 func (r *inputReader) ReadVertical(
 	ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time,
 ) (*snapshotvertical.Step, error) {
@@ -89,8 +89,7 @@ func (r *inputReader) workload(ctx context.Context, k *snapshotvertical.Step) er
 	return nil
 }
 
-// selector is that of the workload's pods, and how many there ought to be. DaemonSets
-// and Jobs have no scale.
+// selector returns that of the workload's pods, and how many there ought to be. DaemonSets and Jobs have no scale.
 func (r *inputReader) selector(
 	ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference,
 ) (selector string, replicas int, err error) {

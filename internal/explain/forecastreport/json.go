@@ -44,7 +44,7 @@ type OutputState struct {
 	WastedPodMinutesPerDay  float64 `json:"wastedPodMinutesPerDay"`
 }
 
-// Output is the report for programs.
+// Output returns the report for programs.
 func (r *Report) Output() *Output {
 	last, c := &r.Result.Last, &r.Config
 	o := &Output{
@@ -64,7 +64,7 @@ func (r *Report) Output() *Output {
 	return o
 }
 
-// mode is that of the object, empty if it has none.
+// mode returns that of the object, empty if it has none.
 func (r *Report) mode() string {
 	if r.IsModeDefault {
 		return ""

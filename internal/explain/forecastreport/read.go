@@ -34,7 +34,7 @@ type Cluster interface {
 	History(ctx context.Context, object observe.Key) (*loadhistory.History, loadreport.Source, error)
 }
 
-// Read is what a forecast of an object would have done in mode Active.
+// Read returns what a forecast of an object would have done in mode Active.
 func Read(
 	ctx context.Context, cluster Cluster, object observe.Key, from PastLoad, now time.Time,
 ) (*Report, error) {

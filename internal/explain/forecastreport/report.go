@@ -62,7 +62,7 @@ func New(p Past) (*Report, error) {
 	return r, nil
 }
 
-// trimmed is a load without the unknown minutes at both of its ends.
+// trimmed returns a load without the unknown minutes at both of its ends.
 func trimmed(l replay.Load) replay.Load {
 	first, last := 0, len(l.Pods)
 	for last > 0 && math.IsNaN(l.Pods[last-1]) {
@@ -80,7 +80,7 @@ func (r *Report) end() time.Time {
 	return r.Load.Start.Add(time.Duration(len(r.Load.Pods)) * time.Minute)
 }
 
-// notes are what is to be known of the load.
+// notes returns what is to be known of the load.
 func (r *Report) notes() (notes []string) {
 	if r.Coarse > 0 {
 		notes = append(notes, fmt.Sprintf("%s of it are recorded in points of five minutes: a jump within minutes is "+
@@ -104,7 +104,7 @@ func lasts(minutes int) string {
 	return fmt.Sprintf("%.1f hours", d.Hours())
 }
 
-// startUp is where the start-up time is from.
+// startUp returns where the start-up time is from.
 func (r *Report) startUp() string {
 	switch {
 	case r.IsStartUpGiven:
@@ -115,7 +115,7 @@ func (r *Report) startUp() string {
 	return "assumed, as no pod shows it; --startup-time sets it"
 }
 
-// toTurnOn is the command that sets mode Active.
+// toTurnOn returns the command that sets mode Active.
 func (r *Report) toTurnOn() string {
 	if r.Object.Kind == observe.WorkloadAutoscaler {
 		return fmt.Sprintf(`kubectl patch wla %s -n %s --type=merge -p '{"spec":{"forecast":{"mode":"Active"}}}'`,
@@ -125,7 +125,7 @@ func (r *Report) toTurnOn() string {
 		r.Object.Namespace)
 }
 
-// atEnd is the state after the last minute, in a sentence.
+// atEnd returns the state after the last minute, in a sentence.
 func (r *Report) atEnd() string {
 	last := &r.Result.Last
 	text := last.Text()

@@ -29,16 +29,14 @@ type Rescale struct {
 	At time.Time
 	// To is the new count.
 	To int32
-	// IsWanted says that a metric asked for that many pods or more: it was above its
-	// target.
+	// IsWanted is set if a metric asked for that many pods or more: it was above its target.
 	IsWanted bool
 }
 
 // rescaled is the message of an upstream SuccessfulRescale event.
 var rescaled = regexp.MustCompile(`^New size: (\d+); reason: (?:.*( above target)$)?`)
 
-// Rescales are the changes that the events report, oldest first. Events of other
-// kinds are left out.
+// Rescales returns the changes that the events report, oldest first. Events of other kinds are left out.
 func Rescales(events []corev1.Event) []Rescale {
 	var found []Rescale
 	for i := range events {
@@ -79,8 +77,8 @@ type Known struct {
 // longAgo is before any decision that still counts.
 const longAgo = 366 * 24 * time.Hour
 
-// Bounds are histories between which the real one lies: the first limits changes
-// least, the others most, each in another way.
+// Bounds returns histories between which the real one lies: the first limits changes least, the others most, each in
+// another way.
 func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.decided() {
 		return []horizontal.State{observehorizontal.FirstState(k.Autoscaler)}
@@ -103,7 +101,7 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 	return bounds
 }
 
-// ofLimits are the histories that limit changes.
+// ofLimits returns the histories that limit changes.
 func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	last := now.Add(-k.Period)
 	certain := k.certain(last)
@@ -128,8 +126,7 @@ func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	return bounds
 }
 
-// first is when the oldest change was of which it is not known how far it went, if
-// anything was scaled.
+// first returns when the oldest change was of which it is not known how far it went, if anything was scaled.
 func (k *Known) first() (at time.Time, wasScaled bool) {
 	if len(k.Rescales) > 0 {
 		return k.Rescales[0].At, true
@@ -156,10 +153,9 @@ func (k *Known) decided() bool {
 	return k.Autoscaler.Condition(statusreport.ScalingActive).Type != ""
 }
 
-// certain are the recommendations that must have been made. A decision that came to
-// its count without any limit recommended it; a scale-up recommended as much as it
-// came to or more, and a scale-down as little or less: what is more extreme would
-// only limit more.
+// certain returns the recommendations that must have been made. A decision that came to its count without any limit
+// recommended it; a scale-up recommended as much as it came to or more, and a scale-down as little or less: what is
+// more extreme would only limit more.
 func (k *Known) certain(last time.Time) []history.Recommendation {
 	var made []history.Recommendation
 	before := int32(-1)
@@ -178,7 +174,7 @@ func (k *Known) certain(last time.Time) []history.Recommendation {
 	return made
 }
 
-// largest is a change that spends any budget.
+// largest returns a change that spends any budget.
 func (k *Known) largest() int32 {
 	return cmp.Or(k.Current, 1) + k.Autoscaler.MaxReplicas()
 }

@@ -45,7 +45,7 @@ func (r *Result) forecastTrace() *ForecastTrace {
 	}
 }
 
-// forecastText is empty where the mode is Off, and in a preview that has seen less than an hour.
+// forecastText returns empty where the mode is Off, and in a preview that has seen less than an hour.
 func (r *Result) forecastText() string {
 	f := &r.Decision.Forecast
 	isNew := f.Reason == forecast.ReasonLearning && f.LearntFor < time.Hour

@@ -169,7 +169,7 @@ func (r ratio) MarshalJSON() ([]byte, error) {
 // WriteJSON writes the result as one line of JSON.
 func (r *Result) WriteJSON(w io.Writer) error { return output.JSONLine(w, r.Output()) }
 
-// Output is the decision as JSON prints it.
+// Output returns the decision as JSON prints it.
 func (r *Result) Output() DecisionOutput {
 	return DecisionOutput{
 		Summary: r.Sentence.Text, DesiredReplicas: r.known(r.Decision.Desired), Rescale: r.Decision.Rescale,
@@ -177,7 +177,7 @@ func (r *Result) Output() DecisionOutput {
 	}
 }
 
-// known is a replica count of the target, nil where its scale cannot be read.
+// known returns a replica count of the target, nil where its scale cannot be read.
 func (r *Result) known(replicas int32) *int32 {
 	if r.isScaleUnread() {
 		return nil
@@ -276,7 +276,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	return t
 }
 
-// setAside are the pods that do not count for the metric, without those that were not asked.
+// setAside returns the pods that do not count for the metric, without those that were not asked.
 func (r *Result) setAside(result *metric.Result) []PodPart {
 	var parts []PodPart
 	for i, group := range result.Groups {

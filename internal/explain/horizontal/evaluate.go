@@ -27,7 +27,7 @@ type Result struct {
 	// FollowUp is the next moment at which a decision on a WorkloadAutoscaler may come out
 	// otherwise, although the metrics stay as they are.
 	FollowUp horizontal.FollowUp
-	// IsHistoryUnknown says that nothing is known of what came before the step.
+	// IsHistoryUnknown is set if nothing is known of what came before the step.
 	IsHistoryUnknown bool
 }
 
@@ -61,7 +61,7 @@ func Evaluate(
 	return *r, state, nil
 }
 
-// input is what a sentence is made of, without the history.
+// input returns what a sentence is made of, without the history.
 func (r *Result) input() summary.Input {
 	return summary.Input{Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown}
 }

@@ -19,7 +19,7 @@ type Explanation struct {
 	Forecast
 	// Controller is the one that decides on the object, as far as the API shows it.
 	Controller Controller
-	// KnowsHistory says that the controller's own history was at hand.
+	// KnowsHistory is set if the controller's own history was at hand.
 	KnowsHistory bool
 	// NoHistory says why it was not.
 	NoHistory string
@@ -44,8 +44,8 @@ const (
 	Undecided Controller = ""
 )
 
-// ControllerOf is the controller that decides on the object: of an HPA the one that wrote its status last. Nothing but
-// Plimsoll decides on WorkloadAutoscalers.
+// ControllerOf returns the controller that decides on the object: of an HPA the one that wrote its status last. Nothing
+// but Plimsoll decides on WorkloadAutoscalers.
 func ControllerOf(a observehorizontal.Autoscaler) Controller {
 	switch by, _ := lastWriter(a); {
 	case a.IsWorkload():
@@ -67,7 +67,7 @@ func NotExposed(a observehorizontal.Autoscaler) string {
 	return fmt.Sprintf("%s, which wrote the status at %s, does not expose it", by, at.UTC().Format(time.RFC3339))
 }
 
-// lastWriter is the field manager that wrote the object's status last, and when; empty if none has.
+// lastWriter returns the field manager that wrote the object's status last, and when; empty if none has.
 func lastWriter(a observehorizontal.Autoscaler) (by string, at time.Time) {
 	for i := range a.ManagedFields {
 		f := &a.ManagedFields[i]
@@ -78,7 +78,7 @@ func lastWriter(a observehorizontal.Autoscaler) (by string, at time.Time) {
 	return by, at
 }
 
-// Divergences are those of the controller.
+// Divergences returns those of the controller.
 func (c Controller) Divergences() divergence.Set {
 	if c == Plimsoll {
 		return divergence.Default

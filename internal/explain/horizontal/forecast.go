@@ -18,7 +18,7 @@ type Forecast struct {
 // IsCertain reports whether the history makes no difference to the count.
 func (f *Forecast) IsCertain() bool { return f.Least == f.Most }
 
-// Summary is the next decision in one sentence.
+// Summary returns the next decision in one sentence.
 func (f *Forecast) Summary() string {
 	if f.IsCertain() {
 		return f.Sentence.Text

@@ -34,12 +34,12 @@ func controllerOf(pod *corev1.Pod) (by controller, known bool) {
 	return by, true
 }
 
-// all is the controller without the revision.
+// all returns the controller without the revision.
 func (c controller) all() controller { return controller{kind: c.kind, name: c.name} }
 
-// podsOfOthers are the pods that count for a metric and have another controller than most of the target's pods have.
-// Where the pods' controllers are not known, or no one has most of them, they are those of controllers that the target
-// cannot have.
+// podsOfOthers returns the pods that count for a metric and have another controller than most of the target's pods
+// have. Where the pods' controllers are not known, or no one has most of them, they are those of controllers that the
+// target cannot have.
 func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 	controllers := map[string]controller{}
 	for _, pod := range r.Step.Pods {
@@ -68,7 +68,7 @@ func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 	return others
 }
 
-// ownController is the target itself or a ReplicaSet of it, or else the controller of more than half of the pods.
+// ownController returns the target itself or a ReplicaSet of it, or else the controller of more than half of the pods.
 func (r *Result) ownController(of map[string]controller) (own controller, found bool) {
 	ref := r.Step.Autoscaler().Target()
 	pods := map[controller]int{}

@@ -23,8 +23,8 @@ type WorkloadTrace struct {
 	Cooldown      *CooldownTrace     `json:"cooldown,omitempty"`
 	Proposals     []OwnProposalTrace `json:"proposals,omitempty"`
 	Next          *NextTrace         `json:"next,omitempty"`
-	// IsHistoryUnknown says that since when metrics fail or are not active is not known: Since
-	// and the times that follow from it are as if that had begun now.
+	// IsHistoryUnknown is set if since when metrics fail or are not active is not known: Since and the times that follow
+	// from it are as if that had begun now.
 	IsHistoryUnknown bool `json:"historyUnknown,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type NextTrace struct {
 	Message string    `json:"message"`
 }
 
-// workloadTrace is nil for an HPA.
+// workloadTrace returns nil for an HPA.
 func (r workload) workloadTrace() *WorkloadTrace {
 	if !r.isWorkload() {
 		return nil
@@ -102,7 +102,7 @@ func (r workload) workloadTrace() *WorkloadTrace {
 	return t
 }
 
-// shortName is a metric's name for programs.
+// shortName returns a metric's name for programs.
 func (r workload) shortName(i int) string { return r.Policy.Metrics[i].ShortName() }
 
 func nameOf(s *schedules.Schedule) string {

@@ -64,7 +64,7 @@ func (f *Finder) Next(ctx context.Context, object observe.Key) (step *snapshotho
 	return step, err
 }
 
-// UpdaterState is the updater's history of the object, and its flags.
+// UpdaterState returns the updater's history of the object, and its flags.
 func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshotvertical.Snapshot, error) {
 	var state snapshotvertical.Snapshot
 	read := func(body io.Reader, _ http.Header) error { return json.NewDecoder(body).Decode(&state) }
@@ -78,8 +78,8 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 // maxHistoryBytes bounds an encoded history: several times what one has at most.
 const maxHistoryBytes = 64 << 10
 
-// History is the recorded load of the object, as internal/loadhistory encodes it. It is not whole if the controller has
-// not read the object's checkpoint, which may have what was before.
+// History returns the recorded load of the object, as internal/loadhistory encodes it. It is not whole if the
+// controller has not read the object's checkpoint, which may have what was before.
 func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byte, isWhole bool, err error) {
 	err = f.ask(ctx, object, "history", func(body io.Reader, header http.Header) error {
 		isWhole = header.Get("Plimsoll-History") != "since-start"
@@ -92,7 +92,7 @@ func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byt
 	return encoded, isWhole, err
 }
 
-// MetricHistories are the recorded load of the object by each metric; none where it has one metric alone.
+// MetricHistories returns the recorded load of the object by each metric; none where it has one metric alone.
 func (f *Finder) MetricHistories(ctx context.Context, object observe.Key) (all []loadhistory.EncodedMetric, err error) {
 	err = f.ask(ctx, object, "metric-histories", func(body io.Reader, _ http.Header) error {
 		return json.NewDecoder(io.LimitReader(body, maxHistoryBytes)).Decode(&all)
@@ -138,8 +138,8 @@ func (f *Finder) reach(ctx context.Context) (*reached, error) {
 	return f.forward(ctx, host)
 }
 
-// host is the host name of the Lease's holder, in a cluster its pod's name:
-// controller-runtime writes it with an identifier.
+// host returns the host name of the Lease's holder, in a cluster its pod's name: controller-runtime writes it with an
+// identifier.
 func (f *Finder) host(ctx context.Context) (string, error) {
 	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
 	switch {

@@ -71,7 +71,7 @@ type OutputChange struct {
 	Limit         string   `json:"limit"`
 }
 
-// Output is the report for programs.
+// Output returns the report for programs.
 func (r *Report) Output() *Output {
 	o := &Output{
 		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Source: "Controller",
@@ -129,7 +129,7 @@ func (r *Report) metricOutput(m *Metric) OutputMetric {
 	return out
 }
 
-// known is a load as it is printed: histories are no more exact than that. It is nil if the load was not known.
+// known returns a load as it is printed: histories are no more exact than that. It is nil if the load was not known.
 func known(load float64) *float64 {
 	if math.IsNaN(load) {
 		return nil

@@ -80,7 +80,7 @@ func switchTo(last, m mark) string {
 	return plain + colours[m]
 }
 
-// label is that of a row: the lowest, the middle and the top one have one.
+// label returns that of a row: the lowest, the middle and the top one have one.
 func label(row, rows int, top float64) string {
 	switch {
 	case row == 0:

@@ -18,7 +18,7 @@ type Source struct {
 	SavedAt time.Time
 	// NoLeader is why the controller did not answer.
 	NoLeader string
-	// IsSinceStart says that the controller answered, and has not read the checkpoint. NoCheckpoint is why that is not
+	// IsSinceStart is set if the controller answered, and has not read the checkpoint. NoCheckpoint is why that is not
 	// read here either.
 	IsSinceStart bool
 	NoCheckpoint string
@@ -85,7 +85,7 @@ func New(object observe.Key, h *loadhistory.History, source Source, from, to tim
 	return r, nil
 }
 
-// changesOf are the changes in the finest resolution there is.
+// changesOf returns the changes in the finest resolution there is.
 func changesOf(h *loadhistory.History, from, to time.Time) []Change {
 	var changes []Change
 	wanted := int32(-1) // not known
@@ -147,7 +147,7 @@ func summaryOf(cells []loadhistory.Cell) summary {
 // codingError is how far a recorded load may be away from what it was, as a part of it.
 const codingError = 0.0101
 
-// Text is "read from the controller", or which checkpoint it is and why.
+// Text returns "read from the controller", or which checkpoint it is and why.
 func (s *Source) Text(now time.Time) string {
 	switch {
 	case s.IsSinceStart && s.NoCheckpoint != "":
@@ -169,7 +169,7 @@ func (s *Source) Text(now time.Time) string {
 	return text
 }
 
-// ago is a duration in the two largest of its units.
+// ago returns a duration in the two largest of its units.
 func ago(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = d.Round(time.Second); {

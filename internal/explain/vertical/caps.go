@@ -38,7 +38,7 @@ func (e *Explanation) capSentences(v *update.Verdict) []string {
 	return said
 }
 
-// capSteps are the caps of one container's resource, in order.
+// capSteps returns the caps of one container's resource, in order.
 func capSteps(caps []bounds.Cap, container string, r vertical.Resource) (steps []string) {
 	for _, c := range caps {
 		if c.Container == container && c.Resource == r {

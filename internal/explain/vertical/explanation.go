@@ -82,7 +82,7 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 	return e, nil
 }
 
-// restore is what the checkpoints contain.
+// restore returns what the checkpoints contain.
 func (e *Explanation) restore(policy *recommend.Policy) recommend.State {
 	var state recommend.State
 	for _, checkpoint := range e.Step.Checkpoints {

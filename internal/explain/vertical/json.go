@@ -34,7 +34,7 @@ type Output struct {
 
 // Updater is what is known of the updater itself.
 type Updater struct {
-	// KnowsHistory says that its own memory was at hand; NoHistory why it was not.
+	// KnowsHistory is set if its own memory was at hand; NoHistory why it was not.
 	KnowsHistory bool   `json:"knowsHistory"`
 	NoHistory    string `json:"noHistory,omitempty"`
 	// LastPass and NextPass are the times of its passes.
@@ -61,7 +61,7 @@ type Resource struct {
 	Name       string `json:"name"`
 	Controlled bool   `json:"controlled"`
 	Skipped    bool   `json:"skipped,omitempty"`
-	// Unmeasured says that there is no sample yet, and so no bound.
+	// Unmeasured is set if there is no sample yet, and so no bound.
 	Unmeasured bool    `json:"unmeasured,omitempty"`
 	Confidence float64 `json:"confidence"`
 	Bounds     []Bound `json:"bounds,omitempty"`
@@ -107,7 +107,7 @@ type Pod struct {
 	LastPass *snapshotvertical.PodVerdict `json:"lastPass,omitempty"`
 }
 
-// Output is the explanation as JSON prints it.
+// Output returns the explanation as JSON prints it.
 func (e *Explanation) Output() Output {
 	k := e.Step
 	out := Output{

@@ -116,7 +116,7 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 	return o
 }
 
-// cluster is what resizes have to get along with, as far as it is known.
+// cluster returns what resizes have to get along with, as far as it is known.
 func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 	step := e.Step
 	c := update.Cluster{
@@ -186,8 +186,8 @@ func (l *limits) reserve(kind update.Kind) bool {
 	return ok
 }
 
-// featuresOf is what the object asks for in vain. If the updater's gates are unknown,
-// they are assumed to be on, and the explanation says so.
+// featuresOf returns what the object asks for in vain. If the updater's gates are unknown, they are assumed to be on,
+// and the explanation says so.
 func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known bool) []string {
 	asked := observevertical.RequestOf(&step.Object.Spec)
 	has := report.Features{

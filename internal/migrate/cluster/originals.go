@@ -28,7 +28,7 @@ type Originals struct {
 
 var _ steps.Cluster = (*Originals)(nil)
 
-// Originals are those of a kind.
+// Originals returns those of a kind.
 func (c *Client) Originals(kind string) *Originals { return &Originals{Client: c, kind: kind} }
 
 // State implements steps.Cluster.

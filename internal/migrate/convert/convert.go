@@ -55,7 +55,7 @@ func (r *Result) Note(field, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// Losses is how many fields the WorkloadAutoscaler has nothing for.
+// Losses returns how many fields the WorkloadAutoscaler has nothing for.
 func (r *Result) Losses() int {
 	n := 0
 	for _, f := range r.Findings {
@@ -66,14 +66,13 @@ func (r *Result) Losses() int {
 	return n
 }
 
-// FirstLoss is the first field that the WorkloadAutoscaler has nothing for. There must be one.
+// FirstLoss returns the first field that the WorkloadAutoscaler has nothing for. There must be one.
 func (r *Result) FirstLoss() Finding {
 	return r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.IsLost })]
 }
 
-// New is a WorkloadAutoscaler with the name, namespace, labels and annotations of an
-// object, without its spec. An object's own annotations of a migration are not copied: they
-// would say that it replaces what they have.
+// New returns a WorkloadAutoscaler with the name, namespace, labels and annotations of an object, without its spec. An
+// object's own annotations of a migration are not copied: they would say that it replaces what they have.
 func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler {
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
@@ -197,7 +196,7 @@ func (r *Result) noteDependents(object *unstructured.Unstructured) {
 	}
 }
 
-// Manifest is the object as a user would apply it: without what the API server adds, and without owners and
+// Manifest returns the object as a user would apply it: without what the API server adds, and without owners and
 // finalizers. Those name objects by their UIDs and controllers that need not be there any more, and with them an object
 // that is restored from an annotation could be deleted with another, or not at all.
 func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
@@ -226,7 +225,7 @@ func (r *Result) Preview(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// ToManifest is what a WorkloadAutoscaler replaced; nil if it replaced nothing.
+// ToManifest returns what a WorkloadAutoscaler replaced; nil if it replaced nothing.
 func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructured, error) {
 	text, has := w.Annotations[MigratedFrom]
 	if !has {
@@ -248,7 +247,7 @@ func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructu
 // groups are the API groups of the kinds that can be restored.
 var groups = map[string]string{"HorizontalPodAutoscaler": "autoscaling", "ScaledObject": "keda.sh"}
 
-// Printable is the WorkloadAutoscaler as a manifest has it: without status.
+// Printable returns the WorkloadAutoscaler as a manifest has it: without status.
 func Printable(w *plimsollv1alpha1.WorkloadAutoscaler) (map[string]any, error) {
 	text, err := json.Marshal(w)
 	if err != nil {

@@ -77,7 +77,7 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	}
 }
 
-// typeOf is the type of the target that an HPA goes by. It is not valid if an HPA cannot have such a target.
+// typeOf returns the type of the target that an HPA goes by. It is not valid if an HPA cannot have such a target.
 func typeOf(
 	m *plimsollv1alpha1.MetricSpec, t *plimsollv1alpha1.MetricTarget,
 ) (kind plimsollv1alpha1.MetricTargetType, isValid bool) {
@@ -125,7 +125,7 @@ func nameMetrics(metrics []plimsollv1alpha1.MetricSpec) {
 	}
 }
 
-// measured is what a metric is named after.
+// measured returns what a metric is named after.
 func measured(m *plimsollv1alpha1.MetricSpec) string {
 	switch {
 	case m.Resource != nil:

@@ -11,7 +11,7 @@ import (
 // fields for.
 const legacyPrefix = "autoscaling.alpha.kubernetes.io/"
 
-// fromV1 is the spec of version v1 as v2 has it.
+// fromV1 returns the spec of version v1 as v2 has it.
 func (r *Result) fromV1(hpa *unstructured.Unstructured, spec map[string]any) (map[string]any, error) {
 	for key := range hpa.GetAnnotations() {
 		switch name, isLegacy := strings.CutPrefix(key, legacyPrefix); {

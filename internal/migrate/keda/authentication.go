@@ -41,7 +41,7 @@ func referenceOf(raw map[string]any) Reference {
 	return Reference{kind, name}
 }
 
-// References are those of a ScaledObject's triggers.
+// References returns those of a ScaledObject's triggers.
 func References(object *unstructured.Unstructured) []Reference {
 	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
 	var references []Reference
@@ -94,7 +94,7 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 	return found, isWhole
 }
 
-// first is the first of the parameters that there is.
+// first returns the first of the parameters that there is.
 func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeySelector, ok bool) {
 	for _, name := range names {
 		if selector, ok = p[name]; ok {
@@ -168,7 +168,7 @@ func (r *reader) mode(mode string, p parameters, to *plimsollv1alpha1.Prometheus
 	}
 }
 
-// tlsOf is the config, made if there is none.
+// tlsOf returns the config, made if there is none.
 func tlsOf(config **plimsollv1alpha1.TLSConfig) *plimsollv1alpha1.TLSConfig {
 	if *config == nil {
 		*config = &plimsollv1alpha1.TLSConfig{}
@@ -249,7 +249,7 @@ func (r *reader) noteSecretsOf(names []string, address string, config *plimsollv
 	}
 }
 
-// annotationFor is the annotation that the Secret needs for a server at HOST:PORT.
+// annotationFor returns the annotation that the Secret needs for a server at HOST:PORT.
 func annotationFor(secret, address string, config *plimsollv1alpha1.TLSConfig) string {
 	tls := sources.TLSOf(config)
 	if host, _, err := net.SplitHostPort(address); err == nil && config != nil && tls.IsProof(secret, host) {

@@ -69,7 +69,7 @@ func (c *conversion) noteClock(at string, active activity, zone string, duration
 	}
 }
 
-// scheduleName is the trigger's name where schedules can have it and none has it yet.
+// scheduleName returns the trigger's name where schedules can have it and none has it yet.
 func (c *conversion) scheduleName(i int, t *scaledobject.Trigger) string {
 	isTaken := slices.ContainsFunc(c.out().Schedules, func(s plimsollv1alpha1.Schedule) bool { return s.Name == t.Name })
 	if isTaken || len(validation.IsDNS1123Label(t.Name)) > 0 {
@@ -118,7 +118,7 @@ func (a activity) hasOneEnd() bool {
 	return n > 0
 }
 
-// firstDay is where starts are looked at from: a leap year is among the years that follow.
+// firstDay returns where starts are looked at from: a leap year is among the years that follow.
 func firstDay(in *time.Location) time.Time { return time.Date(2023, 1, 1, 0, 0, 0, 0, in) }
 
 // period is one time of activity; of no length if there is none after the start.
@@ -134,7 +134,7 @@ func (p period) String() string {
 	return fmt.Sprintf("from %s until %s (%s)", p.from.Format(layout), p.until.Format(layout), p.length())
 }
 
-// duration is how long the activity is after each start. It must always be the same.
+// duration returns how long the activity is after each start. It must always be the same.
 func (a activity) duration(in *time.Location) (time.Duration, error) {
 	first := firstDay(in)
 	last := first.AddDate(5, 0, 0)
@@ -162,7 +162,7 @@ func (a activity) duration(in *time.Location) (time.Duration, error) {
 	return before.length(), nil
 }
 
-// lastEnd is the last end after a start that is not after the next start; the start itself if there is none.
+// lastEnd returns the last end after a start that is not after the next start; the start itself if there is none.
 func (a activity) lastEnd(from, next time.Time) time.Time {
 	// Ends may be many: those shortly before the next start are examined first.
 	for back := minDuration; ; back *= 2 {

@@ -26,7 +26,7 @@ const syncPeriod = 15 * time.Second
 // leastSyncPeriod is the least syncPeriodSeconds of a WorkloadAutoscaler.
 const leastSyncPeriod = 3
 
-// HPAName is the name of the HPA that KEDA makes of a ScaledObject.
+// HPAName returns the name of the HPA that KEDA makes of a ScaledObject.
 func HPAName(object *unstructured.Unstructured) string {
 	if name, _, _ := unstructured.NestedString(object.Object, "status", "hpaName"); name != "" {
 		return name
@@ -38,7 +38,7 @@ func HPAName(object *unstructured.Unstructured) string {
 	return "keda-hpa-" + object.GetName()
 }
 
-// DecodeHPA is the HPA that KEDA made; nil if there is none that can be read.
+// DecodeHPA returns the HPA that KEDA made; nil if there is none that can be read.
 func DecodeHPA(raw *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler {
 	if raw == nil {
 		return nil
@@ -169,7 +169,8 @@ func (c *conversion) idle() {
 	*least = 0
 }
 
-// activeAlways is the field on whose account KEDA never scales the target to zero, and why; empty if there is none.
+// activeAlways returns the field on whose account KEDA never scales the target to zero, and why; empty if there is
+// none.
 func (c *conversion) activeAlways() (field, why string) {
 	isOther := func(t scaledobject.Trigger) bool { return t.Type != cpuTrigger && t.Type != memoryTrigger }
 	switch {

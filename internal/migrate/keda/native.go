@@ -130,7 +130,7 @@ func serverOf(text string) (*url.URL, error) {
 	return server, nil
 }
 
-// hostPort is what the annotation of a Secret and the flag for servers name.
+// hostPort returns what the annotation of a Secret and the flag for servers name.
 func hostPort(server *url.URL) string {
 	switch {
 	case server.Port() != "":
@@ -158,7 +158,7 @@ func (r *reader) noteServer(field, address string) {
 // isService reports whether a name goes on as those of Services do, after the namespace.
 func isService(labels []string) bool { return len(labels) == 0 || labels[0] == "svc" }
 
-// interval is how often the server is asked; nil for the default.
+// interval returns how often the server is asked; nil for the default.
 func (r *reader) interval() *int32 {
 	polling := ptr.Deref(r.spec.PollingInterval, defaultPolling)
 	if r.trigger.UseCachedMetrics {
@@ -277,7 +277,7 @@ func (r *reader) scaler(i int) {
 	r.noteServer(r.at+".metadata.scalerAddress", address)
 }
 
-// scalerMetadata is what the scaler gets. It gets the address too, from its own field.
+// scalerMetadata returns what the scaler gets. It gets the address too, from its own field.
 func (r *reader) scalerMetadata() map[string]string {
 	out := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
@@ -301,7 +301,7 @@ func (r *reader) scalerMetadata() map[string]string {
 	return out
 }
 
-// metricNames are the names that the scaler gives its metrics, as far as KEDA's status has them.
+// metricNames returns the names that the scaler gives its metrics, as far as KEDA's status has them.
 func (c *conversion) metricNames(i int) []string {
 	var names []string
 	for _, each := range c.status.ExternalMetricNames {
@@ -312,7 +312,7 @@ func (c *conversion) metricNames(i int) []string {
 	return names
 }
 
-// failureSeconds is how long a number of failures takes, if there is one in each period.
+// failureSeconds returns how long a number of failures takes, if there is one in each period.
 func failureSeconds(threshold int32, period time.Duration) int32 {
 	// Some write a threshold of many digits for never.
 	return int32(min(max(1, int64(threshold)*int64(period/time.Second)), math.MaxInt32))

@@ -159,7 +159,7 @@ func (c *conversion) externalMetric(at string, t *scaledobject.Trigger, name str
 		t.Type, name)
 }
 
-// targetOfHPA is the target that KEDA computed.
+// targetOfHPA returns the target that KEDA computed.
 func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTarget, found bool) {
 	if c.HPA == nil {
 		return target, false

@@ -62,7 +62,7 @@ func (s *Session) show(
 	return found, nil
 }
 
-// unproven is how many of the manifests are in no file.
+// unproven returns how many of the manifests are in no file.
 func (s *Session) unproven(found map[types.NamespacedName]*unstructured.Unstructured) int {
 	n := 0
 	for _, manifest := range found {

@@ -27,7 +27,7 @@ type Backups struct {
 	mu sync.Mutex
 }
 
-// Name is that of the object's n-th file, from 0.
+// Name returns that of the object's n-th file, from 0.
 func (b *Backups) Name(manifest *unstructured.Unstructured, n int) string {
 	kind := "hpa"
 	if manifest.GetKind() != hpaKind {

@@ -34,8 +34,8 @@ type place struct {
 	namespace string
 }
 
-// Authentications are the TriggerAuthentications that a ScaledObject names. One without a namespace
-// goes to that of the objects it is applied with.
+// Authentications returns the TriggerAuthentications that a ScaledObject names. One without a namespace goes to that of
+// the objects it is applied with.
 func (o *Objects) Authentications(object *unstructured.Unstructured) map[keda.Reference]*unstructured.Unstructured {
 	found := map[keda.Reference]*unstructured.Unstructured{}
 	for _, to := range keda.References(object) {

@@ -98,7 +98,7 @@ func (p *Printer) Print(raw map[string]any) error {
 	return err
 }
 
-// Result is an error if something could not be migrated, or if there was nothing.
+// Result returns an error if something could not be migrated, or if there was nothing.
 func (p *Printer) Result() error {
 	switch {
 	case p.failed > 0:

@@ -171,7 +171,7 @@ func abs(n int32) int32 { return max(n, -n) }
 // scalingActive is the condition that is false where no metric can be read.
 const scalingActive = "ScalingActive"
 
-// problem is why the WorkloadAutoscaler must not replace the HPA now.
+// problem returns why the WorkloadAutoscaler must not replace the HPA now.
 func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	isYielding := slices.ContainsFunc(w.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionFalse && c.Reason == anotherAutoscaler
@@ -188,7 +188,7 @@ func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutosca
 	return unread(w)
 }
 
-// unread is which metric the WorkloadAutoscaler cannot read, and why; empty if it reads all.
+// unread returns which metric the WorkloadAutoscaler cannot read, and why; empty if it reads all.
 func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	for i := range w.Status.Metrics {
 		if m := &w.Status.Metrics[i]; m.Failure != nil {
@@ -230,7 +230,7 @@ func checkTarget(hpa *unstructured.Unstructured) error {
 		"or create the target", failedGetScale, c["message"])
 }
 
-// conditionOf is a condition of the HPA's status; nil if it has none of the type.
+// conditionOf returns a condition of the HPA's status; nil if it has none of the type.
 func conditionOf(hpa *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(hpa.Object, "status", "conditions")
 	for _, each := range conditions {

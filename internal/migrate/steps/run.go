@@ -133,8 +133,9 @@ func (r *Runner) run(
 	}
 }
 
-// awaits is what is to be waited for instead of the step; empty if nothing is. The comparison may be long over when the
-// user has answered, and the controller may have ended since. That it decides on what is Active shows that it runs.
+// awaits returns what is to be waited for instead of the step; empty if nothing is. The comparison may be long over
+// when the user has answered, and the controller may have ended since. That it decides on what is Active shows that it
+// runs.
 func (s *State) awaits(step Step) (instead Step, what string) {
 	switch step {
 	case AwaitDeletion:

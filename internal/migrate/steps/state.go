@@ -126,7 +126,7 @@ func (s *State) isGone() bool {
 // isChanging reports whether KEDA has yet to delete or to make its HPA.
 func (s *State) isChanging() bool { return s.isOfKEDA() && s.isPaused() != (s.HPA == nil) }
 
-// Forward is the next step towards the WorkloadAutoscaler.
+// Forward returns the next step towards the WorkloadAutoscaler.
 func (s *State) Forward() (Step, error) {
 	w := s.WorkloadAutoscaler
 	switch {
@@ -146,7 +146,7 @@ func (s *State) Forward() (Step, error) {
 	return s.continued(from)
 }
 
-// continued is the next step towards a WorkloadAutoscaler that is there already.
+// continued returns the next step towards a WorkloadAutoscaler that is there already.
 func (s *State) continued(from *unstructured.Unstructured) (Step, error) {
 	switch {
 	case s.isGone() && s.isMarked():
@@ -168,7 +168,7 @@ func (s *State) continued(from *unstructured.Unstructured) (Step, error) {
 	return Remove, s.check()
 }
 
-// Back is the next step towards the original.
+// Back returns the next step towards the original.
 func (s *State) Back() (Step, error) {
 	w := s.WorkloadAutoscaler
 	switch {
@@ -197,7 +197,7 @@ func (s *State) Back() (Step, error) {
 	return DeleteWorkloadAutoscaler, nil
 }
 
-// Restorable is the manifest that Back would restore; nil where it restores nothing.
+// Restorable returns the manifest that Back would restore; nil where it restores nothing.
 func (s *State) Restorable() *unstructured.Unstructured {
 	if step, err := s.Back(); err != nil || step != Mark && step != Restore {
 		return nil
@@ -209,7 +209,7 @@ func (s *State) Restorable() *unstructured.Unstructured {
 	return manifest
 }
 
-// targetOf is the kind and the name of what the HPA scales.
+// targetOf returns the kind and the name of what the HPA scales.
 func targetOf(hpa *unstructured.Unstructured) (target [2]string) {
 	for i, field := range []string{"kind", "name"} {
 		target[i], _, _ = unstructured.NestedString(hpa.Object, "spec", "scaleTargetRef", field)

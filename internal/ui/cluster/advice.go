@@ -108,7 +108,7 @@ func findingOf(f *rules.Finding) view.Finding {
 	return out
 }
 
-// of is what is known of a namespace. What is old is read again meanwhile.
+// of returns what is known of a namespace. What is old is read again meanwhile.
 func (a *advice) of(ctx context.Context, namespace string) advised {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -172,7 +172,7 @@ func (r *Reader) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Overview is what has changed since a revision; all after 0.
+// Overview returns what has changed since a revision; all after 0.
 func (r *Reader) Overview(since int64) *view.Overview {
 	o := &view.Overview{
 		Context: r.config.Context, Namespace: r.config.Namespace, Now: time.Now().UnixMilli(), Notes: []view.Note{},

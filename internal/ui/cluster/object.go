@@ -23,7 +23,7 @@ import (
 // ahead says how far the time axis goes on after now: by one part in ahead of the past that it shows.
 const ahead = 4
 
-// Object is all about one autoscaler, with what was recorded of the last part of its time.
+// Object returns all about one autoscaler, with what was recorded of the last part of its time.
 func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
 	row, ok := r.rows.row(view.IDOf(kind, namespace, name))
 	if !ok {
@@ -75,7 +75,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	return o, nil
 }
 
-// missing is why there is no row: the objects of a kind may not be read, or not yet.
+// missing returns why there is no row: the objects of a kind may not be read, or not yet.
 func (r *Reader) missing(kind string) error {
 	for _, w := range r.watches {
 		if note, isOne := w.note(); isOne && w.kind == kind {
@@ -135,7 +135,7 @@ func (r *Reader) explain(ctx context.Context, o *view.Object, from time.Time) er
 	return nil
 }
 
-// manifest is the object as YAML, as the cache has it.
+// manifest returns the object as YAML, as the cache has it.
 func (r *Reader) manifest(kind, namespace, name string) string {
 	for _, w := range r.watches {
 		if w.kind != kind {
@@ -154,7 +154,7 @@ func (r *Reader) manifest(kind, namespace, name string) string {
 	return ""
 }
 
-// whole is a copy of an object with its kind and version, which clients leave out, and without managedFields.
+// whole returns a copy of an object with its kind and version, which clients leave out, and without managedFields.
 func whole(object any) any {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:

@@ -165,7 +165,7 @@ func (r *rows) remove(id string) {
 	}
 }
 
-// row is one of them, with all counts and loads that were seen.
+// row returns one of them, with all counts and loads that were seen.
 func (r *rows) row(id string) (view.Row, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

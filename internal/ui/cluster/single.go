@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// Single is all about one autoscaler, with what was recorded of it from one moment to another. It needs no Run: it
+// Single returns all about one autoscaler, with what was recorded of it from one moment to another. It needs no Run: it
 // reads the autoscaler itself, which is an error if that cannot be read. What else cannot be read is said in the
 // result.
 func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time) (*view.Object, error) {
@@ -53,7 +53,7 @@ func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time
 	return o, nil
 }
 
-// get is the autoscaler as manifests show it.
+// get returns the autoscaler as manifests show it.
 func (r *Reader) get(ctx context.Context, key observe.Key) (any, error) {
 	object, err := r.typed(ctx, key)
 	if err != nil {

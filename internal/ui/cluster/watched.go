@@ -58,7 +58,7 @@ func (w *watched) note() (view.Note, bool) {
 	return view.Note{What: w.kind + "s", Why: why}, true
 }
 
-// through is a configuration whose requests w sees. An informer keeps to itself that a watch is refused, and tries
+// through returns a configuration whose requests w sees. An informer keeps to itself that a watch is refused, and tries
 // again: it reports neither a refused connection nor the statuses 429 and 500.
 func (w *watched) through(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)

@@ -59,7 +59,7 @@ func metricOf(t *explainhorizontal.MetricTrace) view.Metric {
 	return m
 }
 
-// curveOf is what is expected of the load up to a time; nothing where the controller's state is not known.
+// curveOf returns what is expected of the load up to a time; nothing where the controller's state is not known.
 func curveOf(e *explainhorizontal.Explanation, until time.Time) []view.Expected {
 	state := e.Step.Snapshot.State
 	if state == nil {

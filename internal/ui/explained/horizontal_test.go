@@ -48,7 +48,7 @@ items:
   metadata: {name: web, namespace: shop}
   time: "2026-11-20T11:30:00Z"`
 
-// learnt are days with a load for ten pods from noon to one, and for two otherwise.
+// learnt returns days with a load for ten pods from noon to one, and for two otherwise.
 func learnt(days int, until time.Time) *forecast.State {
 	s := forecast.New()
 	settings := forecast.Settings{Mode: forecast.Active, WasteLimitPercent: 3, Price: 10}

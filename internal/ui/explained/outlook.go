@@ -20,8 +20,8 @@ type Bounds struct {
 // that part of the time.
 const fine = 1000
 
-// boundsOver are the bounds from one time to another, oldest first, by the object as it is now: what its spec was at
-// an earlier time is not known.
+// boundsOver returns the bounds from one time to another, oldest first, by the object as it is now: what its spec was
+// at an earlier time is not known.
 func boundsOver(p *horizontal.Policy, from, to time.Time) []Bounds {
 	own := schedules.Bounds{MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas}
 	if p.WorkloadAutoscaler == nil || len(p.WorkloadAutoscaler.Schedules) == 0 {

@@ -55,7 +55,7 @@ func containerOf(e *explainvertical.Explanation, c *explainvertical.Container) v
 	return container
 }
 
-// resourceOf is what is published of a container's resource, what is used of it and what is requested.
+// resourceOf returns what is published of a container's resource, what is used of it and what is requested.
 func resourceOf(e *explainvertical.Explanation, container string, r vertical.Resource) view.VerticalResource {
 	name := corev1.ResourceName(r.String())
 	out := view.VerticalResource{Name: r.String()}
@@ -83,7 +83,7 @@ func resourceOf(e *explainvertical.Explanation, container string, r vertical.Res
 	return out
 }
 
-// amountOf is nil where there is none, and where it is endless as a number, which a quantity can be.
+// amountOf returns nil where there is none, and where it is endless as a number, which a quantity can be.
 func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
 	quantity, ok := list[name]
 	if !ok {
@@ -96,7 +96,7 @@ func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
 	return &amount
 }
 
-// barsOf are the buckets of a checkpoint that have a weight. A checkpoint comes from the API: what no recommender
+// barsOf returns the buckets of a checkpoint that have a weight. A checkpoint comes from the API: what no recommender
 // writes is left out.
 func barsOf(saved *vpav1.HistogramCheckpoint, r vertical.Resource) []view.Bar {
 	shape := histogram.ShapeOf(r, 0)
@@ -118,7 +118,7 @@ func barsOf(saved *vpav1.HistogramCheckpoint, r vertical.Resource) []view.Bar {
 	return bars
 }
 
-// requestsOf are the different requests of a container's pods, the least first.
+// requestsOf returns the different requests of a container's pods, the least first.
 func requestsOf(pods []*corev1.Pod, container string, name corev1.ResourceName) []float64 {
 	different := map[float64]bool{}
 	for _, pod := range pods {

@@ -31,7 +31,7 @@ type Gap struct {
 // default.
 const shortestGap = 30 * time.Second
 
-// gapsOf are the parts of a history's time of which something is missing, oldest first.
+// gapsOf returns the parts of a history's time of which something is missing, oldest first.
 func gapsOf(h *loadreport.Output) []Gap {
 	gaps := []Gap{}
 	add := func(from, to time.Time, missing Missing) {

@@ -22,7 +22,7 @@ import (
 // whatIfPath takes other settings.
 const whatIfPath = "/api/whatif"
 
-// routes are the page's own, and what it asks for.
+// routes returns the page's own, and what it asks for.
 func routes(source Source, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", page)
@@ -143,8 +143,8 @@ var turns = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// visible is a JSON text with the numbers of those characters. JSON has them within strings alone, and there as they
-// are.
+// visible returns a JSON text with the numbers of those characters. JSON has them within strings alone, and there as
+// they are.
 func visible(text []byte) []byte {
 	for _, begin := range []string{"\xd8\x9c", "\xe2\x80", "\xe2\x81"} {
 		if bytes.Contains(text, []byte(begin)) {

@@ -37,9 +37,9 @@ const (
 
 // Source has what the page shows.
 type Source interface {
-	// Overview is what has changed after a revision, all after 0.
+	// Overview returns what has changed after a revision, all after 0.
 	Overview(since int64) *view.Overview
-	// Object is all about one autoscaler; ErrNotFound if there is none.
+	// Object returns all about one autoscaler; ErrNotFound if there is none.
 	Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error)
 	// WhatIf plays other settings; ErrInvalid if they are not such settings, ErrNotFound if there is no such object.
 	WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error)
@@ -85,10 +85,10 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(token)
 }
 
-// host is the address that the browser is to name.
+// host returns the address that the browser is to name.
 func (s *Server) host() string { return s.listener.Addr().String() }
 
-// Address is what the browser opens. It contains the token that grants access to the page.
+// Address returns what the browser opens. It contains the token that grants access to the page.
 func (s *Server) Address() string {
 	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token
 }

@@ -11,7 +11,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// loadOf is the metric that is highest against its target. The statuses are in the order of the metrics; one that
+// loadOf returns the metric that is highest against its target. The statuses are in the order of the metrics; one that
 // could not be read is empty.
 func loadOf(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) *Load {
 	var highest *Load
@@ -54,7 +54,7 @@ func amounts(name string, current, target *resource.Quantity) *Load {
 		Text: current.String() + "/" + target.String()}
 }
 
-// partsOf are a metric's name, target and current value.
+// partsOf returns a metric's name, target and current value.
 func partsOf(
 	spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus,
 ) (name string, target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) {

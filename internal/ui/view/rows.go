@@ -31,7 +31,7 @@ func rowOf(kind string, meta *metav1.ObjectMeta) Row {
 	return Row{ID: IDOf(kind, meta.Namespace, meta.Name), Kind: kind, Namespace: meta.Namespace, Name: meta.Name}
 }
 
-// OfHPA is a HorizontalPodAutoscaler's row.
+// OfHPA returns a HorizontalPodAutoscaler's row.
 func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	row = rowOf(HPA, &hpa.ObjectMeta)
 	defer row.cut()
@@ -54,7 +54,7 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	return row
 }
 
-// OfWLA is a WorkloadAutoscaler's row.
+// OfWLA returns a WorkloadAutoscaler's row.
 func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	row = rowOf(WLA, &wla.ObjectMeta)
 	defer row.cut()
@@ -102,7 +102,7 @@ func (r *Row) setCounts(conditions []condition, desired, current int32) {
 	}
 }
 
-// OfVPA is a VerticalPodAutoscaler's row.
+// OfVPA returns a VerticalPodAutoscaler's row.
 func OfVPA(vpa *vpav1.VerticalPodAutoscaler) (row Row) {
 	row = rowOf(VPA, &vpa.ObjectMeta)
 	defer row.cut()
@@ -197,7 +197,7 @@ const noStatus = "no controller has written a status"
 var boilerplate = regexp.MustCompile(`^the (?:HPA|WorkloadAutoscaler)(?: controller)? was unable to ` +
 	`(?:compute the replica count|get the target's current scale): `)
 
-// plain is a condition's message in a few words: a table has room for no more.
+// plain returns a condition's message in a few words: a table has room for no more.
 func plain(message string) string {
 	if strings.HasPrefix(message, behavior.TooManyReplicas.Message()) {
 		return "maxReplicas is reached, and the load asks for more"
@@ -205,7 +205,7 @@ func plain(message string) string {
 	return boilerplate.ReplaceAllString(message, "")
 }
 
-// healthOf is the worst that the rules find, with the message of its condition.
+// healthOf returns the worst that the rules find, with the message of its condition.
 func healthOf(conditions []condition, rules []rule) (health Health, says string) {
 	if len(conditions) == 0 {
 		return Unknown, noStatus
@@ -220,7 +220,8 @@ func healthOf(conditions []condition, rules []rule) (health Health, says string)
 	return OK, ""
 }
 
-// limitOf is what the conditions of an HPA say about its limits: the last one on the way to the count, as in the loop.
+// limitOf returns what the conditions of an HPA say about its limits: the last one on the way to the count, as in the
+// loop.
 func limitOf(conditions []condition) (limit *Limit) {
 	for _, c := range conditions {
 		isStabilized := c.kind == "AbleToScale" && (c.reason == "ScaleDownStabilized" || c.reason == "ScaleUpStabilized")

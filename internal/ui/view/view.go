@@ -19,7 +19,7 @@ type Overview struct {
 	Namespace string `json:"namespace,omitempty"`
 	Now       int64  `json:"now"`
 	Revision  int64  `json:"revision"`
-	// IsWhole says that all rows are here, and what is not here is not there.
+	// IsWhole is set if all rows are here, and what is not here is not there.
 	IsWhole bool  `json:"whole"`
 	Rows    []Row `json:"rows"`
 	// Removed are the IDs of rows that are gone since.
@@ -31,7 +31,7 @@ type Overview struct {
 type Note struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
-	// IsPending says that it is being read.
+	// IsPending is set if it is being read.
 	IsPending bool `json:"pending,omitempty"`
 }
 
@@ -344,7 +344,7 @@ type Played struct {
 type Line struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
-	// IsStrong says that it is of those that are read first, and IsHeading that it has no label.
+	// IsStrong is set if it is of those that are read first, and IsHeading that it has no label.
 	IsStrong  bool `json:"strong,omitempty"`
 	IsHeading bool `json:"heading,omitempty"`
 }

@@ -14,8 +14,8 @@ var (
 	endOfText  = regexp.MustCompile(`(?i)</(?:script|style)|<!--|\r|\x00`)
 )
 
-// Script is a module, all modules that it imports, and the library of the plots, as one script for a page without any
-// other file. Each module stays a scope of its own.
+// Script returns a module, all modules that it imports, and the library of the plots, as one script for a page without
+// any other file. Each module stays a scope of its own.
 func Script(module string) (string, error) {
 	plots, err := read("uPlot.iife.min.js")
 	if err != nil {
@@ -33,7 +33,7 @@ func Script(module string) (string, error) {
 	return within(b.out.String())
 }
 
-// Style is the style of the page of plimsoll ui, with the further files after it.
+// Style returns the style of the page of plimsoll ui, with the further files after it.
 func Style(more ...string) (string, error) {
 	var out strings.Builder
 	for _, name := range append([]string{"uPlot.min.css", "style.css"}, more...) {
@@ -89,7 +89,7 @@ func (b *bundle) add(module string) error {
 	return err
 }
 
-// scoped is a module as a constant of what it exports.
+// scoped returns a module as a constant of what it exports.
 func scoped(module, text string) (string, error) {
 	var names []string
 	for _, match := range exportWord.FindAllStringSubmatch(text, -1) {

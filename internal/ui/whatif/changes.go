@@ -66,7 +66,7 @@ func isNothing(c *view.Changes) bool {
 		strings.TrimSpace(c.Behavior+c.Schedules) == ""
 }
 
-// changesOf are the fields that are asked to be changed of an object.
+// changesOf returns the fields that are asked to be changed of an object.
 func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]change, error) {
 	var all []change
 	if asked.MinReplicas != nil {
@@ -102,7 +102,7 @@ func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]
 	return all, nil
 }
 
-// targetChange is another target of a metric, in the field that has it now.
+// targetChange returns another target of a metric, in the field that has it now.
 func targetChange(autoscaler observehorizontal.Autoscaler, asked *view.TargetChange) (change, error) {
 	metrics, err := metricsOf(autoscaler)
 	if err != nil {
@@ -132,7 +132,7 @@ func targetChange(autoscaler observehorizontal.Autoscaler, asked *view.TargetCha
 	return change{}, invalid("targets: metric %d has no target in its manifest", asked.Metric)
 }
 
-// metricsOf are the object's, as its manifest has them.
+// metricsOf returns the object's, as its manifest has them.
 func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]any, err error) {
 	var own any
 	if autoscaler.IsWorkload() {
@@ -148,7 +148,7 @@ func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]an
 	return metrics, err
 }
 
-// patchOf is the JSON patch of the changes, and the command that applies it.
+// patchOf returns the JSON patch of the changes, and the command that applies it.
 func patchOf(kind, namespace, name string, changes []change) (patch, command string, err error) {
 	operations := make([]operation, len(changes))
 	for i := range changes {

@@ -114,7 +114,7 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 	return result, nil
 }
 
-// assumptions are what else the result rests on.
+// assumptions returns what else the result rests on.
 func assumptions(scene *simulate.Scene) []string {
 	pod := &scene.Workload
 	return slices.Concat([]string{scene.Assumed}, scene.MetricMeanings, []string{
@@ -136,7 +136,7 @@ func isSame(a, b *simulate.Setting) bool {
 	return equality.Semantic.DeepEqual(a.HPA, b.HPA) && equality.Semantic.DeepEqual(a.Workload, b.Workload)
 }
 
-// settingsOf are the object as it is and the changed one.
+// settingsOf returns the object as it is and the changed one.
 func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, error) {
 	asIs := &object.Manifests[0]
 	changed := asIs
@@ -165,7 +165,7 @@ func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, 
 	return settings, nil
 }
 
-// sceneOf is the world in which both are played: the pods are those of the object's target.
+// sceneOf returns the world in which both are played: the pods are those of the object's target.
 func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Scene, error) {
 	pods := simulate.DefaultWorkload()
 	if target := manifest.Target(object.Manifests, settings[0].Autoscaler().Target()); target != nil {

@@ -81,14 +81,14 @@ func (s *store) remove(key observe.Key) {
 	delete(s.objects, kubecheckpoints.NameOf(key))
 }
 
-// size is how many objects there are.
+// size returns how many objects there are.
 func (s *store) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.objects)
 }
 
-// of is an autoscaler's checkpoint, nil if there is none.
+// of returns an autoscaler's checkpoint, nil if there is none.
 func (s *store) of(key observe.Key) *plimsollv1alpha1.AutoscalerCheckpoint {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *store) Delete(_ context.Context, name types.NamespacedName, uid types.U
 	return nil
 }
 
-// checkpoint is one of an autoscaler, as an earlier leader has written it.
+// checkpoint returns one of an autoscaler, as an earlier leader has written it.
 func checkpoint(key observe.Key, uid types.UID, history, forecast string, at time.Time) *plimsollv1alpha1.AutoscalerCheckpoint {
 	o := objectOf(&entry{key: key, uid: uid}, &Data{History: []byte(history), Forecast: []byte(forecast)})
 	o.Status.SavedAt.Time = at
@@ -280,14 +280,14 @@ func (w *world) set(key observe.Key, history, forecast string) {
 	w.data[key] = Data{History: []byte(history), Forecast: []byte(forecast)}
 }
 
-// logged are the lines of the log until now.
+// logged returns the lines of the log until now.
 func (w *world) logged() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string(nil), w.lines...)
 }
 
-// total is the value of a counter.
+// total returns the value of a counter.
 func (w *world) total(t *testing.T, name, result string) float64 {
 	t.Helper()
 	families, err := w.registry.Gather()
@@ -305,7 +305,7 @@ func (w *world) total(t *testing.T, name, result string) float64 {
 	return 0
 }
 
-// many are autoscalers with something to save.
+// many returns autoscalers with something to save.
 func (w *world) many(n int) []observe.Key {
 	keys := make([]observe.Key, n)
 	for i := range keys {
@@ -315,5 +315,5 @@ func (w *world) many(n int) []observe.Key {
 	return keys
 }
 
-// uidOf is an autoscaler's UID.
+// uidOf returns an autoscaler's UID.
 func uidOf(key observe.Key) types.UID { return types.UID("uid-of-" + key.Kind.String() + key.String()) }

@@ -45,7 +45,7 @@ type Kubelets struct {
 
 	// Rounds has the budget.
 	Rounds scrape.Config[kubelet.Target]
-	// IsPatient says that no node goes before others, whatever the decisions say.
+	// IsPatient is set if no node goes before others, whatever the decisions say.
 	IsPatient bool
 }
 

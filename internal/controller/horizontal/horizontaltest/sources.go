@@ -61,7 +61,7 @@ type page struct {
 	milli int64
 }
 
-// OwnMetrics are sources that have no metrics yet.
+// OwnMetrics returns sources that have no metrics yet.
 func (w *World) OwnMetrics() *OwnMetrics {
 	return &OwnMetrics{
 		w: w, pages: map[string][]page{}, Broken: map[string]bool{}, Followed: map[observe.Key][]*observe.Pod{},
@@ -337,12 +337,12 @@ func (o ownScalers) Latest(now time.Time, key observe.Key, _ *sources.ExternalSc
 // ErrServer is a server that is down.
 var ErrServer = errors.New("connection refused")
 
-// average is a target of so much for each replica.
+// average returns a target of so much for each replica.
 func average(text string) plimsollv1alpha1.MetricTarget {
 	return plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: ptr.To(resource.MustParse(text))}
 }
 
-// OwnMetric is a metric of that type, with 10 for each replica.
+// OwnMetric returns a metric of that type, with 10 for each replica.
 func OwnMetric(kind plimsollv1alpha1.MetricSourceType) plimsollv1alpha1.MetricSpec {
 	m := plimsollv1alpha1.MetricSpec{Name: "own", Type: kind}
 	switch kind {

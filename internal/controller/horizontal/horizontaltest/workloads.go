@@ -36,12 +36,12 @@ type WorkloadAPI struct {
 	version int
 	// watches get the changes.
 	watches []*io.PipeWriter
-	// isBehind says that changes are held back.
+	// isBehind is set if changes are held back.
 	isBehind bool
 	held     []byte
 	// Lists is how long a list takes.
 	Lists time.Duration
-	// IsNotServed says that the definition is not installed.
+	// IsNotServed is set if the definition is not installed.
 	IsNotServed bool
 }
 
@@ -61,7 +61,7 @@ func (a *WorkloadAPI) Serve(c *controllerhorizontal.Config) {
 	c.WorkloadAutoscalers = workloads.New(client, metav1.NamespaceAll, c.Log)
 }
 
-// WorkloadOf is a WorkloadAutoscaler that asks for what an HPA does.
+// WorkloadOf returns a WorkloadAutoscaler that asks for what an HPA does.
 func WorkloadOf(hpa *autoscalingv2.HorizontalPodAutoscaler) *plimsollv1alpha1.WorkloadAutoscaler {
 	object := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{
 		Namespace: hpa.Namespace, Name: hpa.Name, UID: types.UID("wla-" + hpa.Name), Generation: 1,
@@ -85,7 +85,7 @@ func (a *WorkloadAPI) Put(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	a.store(object)
 }
 
-// Get is the object as stored.
+// Get returns the object as stored.
 func (a *WorkloadAPI) Get(name string) *plimsollv1alpha1.WorkloadAutoscaler {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,7 +155,7 @@ func (a *WorkloadAPI) replay(to io.Writer, since string) {
 	go func() { _, _ = to.Write(texts) }()
 }
 
-// Encoded is an object as JSON.
+// Encoded returns an object as JSON.
 func Encoded(object any) []byte {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -230,7 +230,7 @@ func respond(code int, body io.ReadCloser) *http.Response {
 	}
 }
 
-// WorkloadCondition is a condition of a WorkloadAutoscaler, without its time.
+// WorkloadCondition returns a condition of a WorkloadAutoscaler, without its time.
 func WorkloadCondition(object *plimsollv1alpha1.WorkloadAutoscaler, kind string) metav1.Condition {
 	for _, c := range object.Status.Conditions {
 		if c.Type == kind {

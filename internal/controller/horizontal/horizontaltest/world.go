@@ -91,7 +91,7 @@ func InWorld(t *testing.T, test func(t *testing.T, w *World)) {
 	})
 }
 
-// NewWorld is a cluster without objects.
+// NewWorld returns a cluster without objects.
 func NewWorld(t testing.TB) *World {
 	// The newer fake writes managedFields itself, which these tests are about.
 	client := fake.NewSimpleClientset()

@@ -19,7 +19,7 @@ import (
 
 var begin = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// points are what was recorded of decisions, one each second, the last of which is not over.
+// points returns what was recorded of decisions, one each second, the last of which is not over.
 func points(t *testing.T, decisions ...horizontal.Decision) (recorded []loadhistory.Point) {
 	t.Helper()
 	var r Loads
@@ -125,7 +125,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// decided is a decision on queues of a length, one for each metric; a negative length cannot be read.
+// decided returns a decision on queues of a length, one for each metric; a negative length cannot be read.
 func decided(p *horizontal.Policy, second int, lengths ...int64) (horizontal.Observation, horizontal.Decision) {
 	o := horizontal.Observation{Target: horizontal.Target{SpecReplicas: 2, StatusReplicas: 2}}
 	for _, n := range lengths {
@@ -148,7 +148,7 @@ func queues(names ...string) *horizontal.Policy {
 	return p
 }
 
-// loadsBy are the recorded loads by each metric, of the seconds that are over.
+// loadsBy returns the recorded loads by each metric, of the seconds that are over.
 func loadsBy(t *testing.T, r *Loads) (names []string, loads map[string][]float64) {
 	t.Helper()
 	all, err := r.EncodeMetrics()

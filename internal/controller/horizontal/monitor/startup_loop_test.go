@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// sums are the number and the sum of a histogram's values, by the value of its label.
+// sums returns the number and the sum of a histogram's values, by the value of its label.
 func (w *world) sums(name string) map[string][2]float64 {
 	w.T.Helper()
 	families, err := w.Registry.Gather()

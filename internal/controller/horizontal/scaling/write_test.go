@@ -61,8 +61,8 @@ func (s *brownoutScale) Update(
 	}
 }
 
-// scaledDownAtOnce are objects of four replicas that are scaled down without a window, so
-// many that their writes wait for each other while the API server is away.
+// scaledDownAtOnce returns objects of four replicas that are scaled down without a window, so many that their writes
+// wait for each other while the API server is away.
 func (w *world) scaledDownAtOnce(n int) *brownout {
 	b := &brownout{w: w}
 	b.load.Store(400)

@@ -97,7 +97,7 @@ func TestAutoTakesOverFromALoopThatIsOff(t *testing.T) {
 	})
 }
 
-// showing is a status with this CPU of each pod.
+// showing returns a status with this CPU of each pod.
 func showing(milli int32) func(*autoscalingv2.HorizontalPodAutoscalerStatus) {
 	return func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
 		value := &s.CurrentMetrics[0].Resource.Current

@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// forge is what anybody who may edit an object can put into its metadata.managedFields. The status stays as it is: that
-// takes another right.
+// forge returns what anybody who may edit an object can put into its metadata.managedFields. The status stays as it is:
+// that takes another right.
 func forge(manager string, at time.Time) []metav1.ManagedFieldsEntry {
 	t := metav1.NewTime(at)
 	return []metav1.ManagedFieldsEntry{{

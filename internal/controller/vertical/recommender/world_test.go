@@ -195,14 +195,14 @@ func (w *world) autoscaler(name string, change ...func(*vpav1.VerticalPodAutosca
 	synctest.Wait()
 }
 
-// status is what is stored of an object.
+// status returns what is stored of an object.
 func (w *world) status(name string) *vpav1.VerticalPodAutoscalerStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stored[name].Status.DeepCopy()
 }
 
-// target is what an object recommends for its one container.
+// target returns what an object recommends for its one container.
 func (w *world) target(name string) (cpuMilli, memoryBytes int64) {
 	status := w.status(name)
 	if status.Recommendation == nil || len(status.Recommendation.ContainerRecommendations) != 1 {

@@ -60,14 +60,14 @@ func (s *slow) count(name string, change int) {
 	s.most = max(s.most, s.busy[name])
 }
 
-// of is how many of the object's statuses are being written.
+// of returns how many of the object's statuses are being written.
 func (s *slow) of(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.busy[name]
 }
 
-// withConditions are those of a controller whose objects say nothing yet.
+// withConditions returns those of a controller whose objects say nothing yet.
 func withConditions(t *testing.T, statuses StatusClient, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Statuses = statuses }, names...)

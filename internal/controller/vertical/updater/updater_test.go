@@ -144,7 +144,7 @@ func newRig(t *testing.T, change func(*Config), names ...string) *rig {
 	return r
 }
 
-// namespaceOf is the namespace of a workload: bank's are in one of their own.
+// namespaceOf returns the namespace of a workload: bank's are in one of their own.
 func namespaceOf(workload string) string {
 	if strings.HasPrefix(workload, "bank") {
 		return "bank"

@@ -70,7 +70,7 @@ func (l *learner) container(name string) (*Container, *usage.Policy) {
 	if policy == nil {
 		own := vertical.PolicyOf(l.policy.Containers, name)
 		if l.lost && !l.policy.Has(divergence.ResetOverrides) {
-			own.OOM, own.Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{} // upstream no longer knows the container's object
+			own.OOM, own.Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{} // upstream has lost the object
 		}
 		under := c.Usage.ApplyOverrides(l.policy.Usage, own)
 		policy = &under

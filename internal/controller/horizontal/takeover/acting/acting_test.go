@@ -69,7 +69,7 @@ func (s *stage) wrote(name, by string, at time.Time) {
 	}
 }
 
-// namespaceOf is the part of a name before a slash.
+// namespaceOf returns the part of a name before a slash.
 func namespaceOf(name string) string {
 	namespace, _, hasOne := strings.Cut(name, "/")
 	if !hasOne {
@@ -78,7 +78,7 @@ func namespaceOf(name string) string {
 	return namespace
 }
 
-// write is a write of an object's status.
+// write returns a write of an object's status.
 func write(name, by string) func(*stage) {
 	return func(s *stage) {
 		s.writes[name] = &Writes{}
@@ -87,7 +87,7 @@ func write(name, by string) func(*stage) {
 	}
 }
 
-// compare is a comparison of an object's status with what would be written.
+// compare returns a comparison of an object's status with what would be written.
 func compare(name string, differs bool) func(*stage) {
 	return func(s *stage) { s.began = s.cluster.Compared(s.objects[name], differs, s.now) }
 }

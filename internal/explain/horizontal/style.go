@@ -1,9 +1,9 @@
 package horizontal
 
-// Style is how the text is printed.
+// Style has the settings of the printed text.
 type Style struct {
-	// Bold emphasizes the most important lines; nil leaves them as they are.
+	// Bold emphasizes the most important lines; nil means no emphasis.
 	Bold func(string) string
-	// Verbose prints all that led to the decision, with the names of all pods that do not count.
+	// Verbose prints all inputs of the decision, with the names of all pods that do not count.
 	Verbose bool
 }

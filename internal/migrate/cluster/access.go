@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// permission is what a migration needs.
+// permission is a permission that a migration needs.
 type permission struct{ verb, group, resource string }
 
 // needs returns the permissions to migrate objects of the kind, or to migrate them back.

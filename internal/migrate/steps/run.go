@@ -47,7 +47,7 @@ type Runner struct {
 	MayRestore func(manifest *unstructured.Unstructured) error
 	// Report receives a line about an object, Warn one that the user must not miss.
 	Report, Warn func(name types.NamespacedName, message string)
-	// Poll is how long to wait between two reads.
+	// Poll is the time between two reads.
 	Poll time.Duration
 	// Timeout bounds the wait for a controller or a deletion.
 	Timeout time.Duration

@@ -24,9 +24,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// BenchmarkTurn is what a decision costs beside the core: on 10 or 100 pods whose
-// kubelets are read, with nothing to write. It also says what an object and its
-// pods retain, the fake API server's share included.
+// BenchmarkTurn measures a decision without the core: on 10 or 100 pods whose kubelets are read, with nothing to write.
+// It also reports the memory of an object and its pods, including the fake API server's share.
 func BenchmarkTurn(b *testing.B) {
 	for _, pods := range []int32{10, 100} {
 		b.Run(fmt.Sprint(pods, " pods"), func(b *testing.B) {

@@ -29,7 +29,7 @@ const (
 	CallsPerWorker = callsPerWorker
 )
 
-// Policies makes policies as the record of one object does.
+// Policies computes policies like the record of one object.
 type Policies struct{ owned owned }
 
 func (p *Policies) Of(of observehorizontal.Autoscaler, options observehorizontal.Options) horizontal.Policy {
@@ -86,10 +86,10 @@ func (c *Controller) Work(ctx context.Context, item schedule.Item) {
 	c.reconciler.work(ctx, item)
 }
 
-// Records counts the objects that are remembered.
+// Records counts the objects with a record.
 func (c *Controller) Records() int { return c.records.count() }
 
-// Written notes that a status was written, which has this version since.
+// Written records a status write, after which the object has this version.
 func (c *Controller) Written(hpa *autoscalingv2.HorizontalPodAutoscaler, version string) {
 	c.reconciler.begin(observehorizontal.HPA(hpa)).status.Written(version)
 }

@@ -23,9 +23,9 @@ var (
 	web      = observe.HPA("shop", "web")
 )
 
-// store is an API server's part, with resource versions as it has them.
+// store is a fake API server with resource versions.
 type store struct {
-	// refuse is what a call fails with, nil to answer.
+	// refuse returns the error of a call, nil if it succeeds.
 	refuse func(call string) error
 	// lasts is how long a write takes.
 	lasts time.Duration
@@ -33,10 +33,10 @@ type store struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*plimsollv1alpha1.AutoscalerCheckpoint
 	version int
-	// writes are those that succeeded, in their order; calls are all by their kind.
+	// writes has the successful ones, in order; calls counts all by their kind.
 	writes []write
 	calls  map[string]int
-	// running is how many writes there are at a time, most the most that there were.
+	// running is the number of concurrent writes, most its maximum.
 	running, most int
 }
 
@@ -67,14 +67,14 @@ func (s *store) put(o *plimsollv1alpha1.AutoscalerCheckpoint) string {
 	return o.ResourceVersion
 }
 
-// replaced is put by somebody else, between calls.
+// replaced puts an object for another writer, between calls.
 func (s *store) replaced(o *plimsollv1alpha1.AutoscalerCheckpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(o)
 }
 
-// remove is done by somebody else, between calls.
+// remove deletes an object for another writer, between calls.
 func (s *store) remove(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,14 +220,14 @@ func checkpoint(key observe.Key, uid types.UID, history, forecast string, at tim
 	return o
 }
 
-// world is a Keeper with what is around it.
+// world is a Keeper with its surroundings.
 type world struct {
 	*Keeper
 	store    *store
 	registry *prometheus.Registry
 
 	mu sync.Mutex
-	// data are what there is to save, by name; busy says that all are being decided.
+	// data has the data to save, by name; busy is set while all autoscalers are being decided.
 	data  map[observe.Key]Data
 	busy  bool
 	leads bool

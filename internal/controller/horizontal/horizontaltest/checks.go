@@ -30,7 +30,7 @@ func (w *World) HasEvent(part string) bool {
 	return slices.ContainsFunc(w.Events, func(e string) bool { return strings.Contains(e, part) })
 }
 
-// Decisions returns how many decisions asked for the pods' metrics.
+// Decisions returns the number of decisions that requested the pods' metrics.
 func (w *World) Decisions() int {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
@@ -81,7 +81,7 @@ func (w *World) Series(name string) int {
 	return n
 }
 
-// WantReplicas fails the test if a Deployment asks for another count.
+// WantReplicas fails the test if a Deployment has another count.
 func (w *World) WantReplicas(name string, want int32, why string) {
 	w.T.Helper()
 	if got := w.Replicas(name); got != want {

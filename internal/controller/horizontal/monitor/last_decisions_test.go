@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestSeriesOfWorkloadAutoscalers: they have the series that HPAs have, by names of their own, and one that shows a
-// fallback in force. It is there only where a metric has a fallback.
+// TestSeriesOfWorkloadAutoscalers: they have the same series as HPAs, with names of their own, and one for active
+// fallbacks, which exists only for an object with a fallback.
 func TestSeriesOfWorkloadAutoscalers(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	specs := []source.Spec{{Type: source.External, Fallback: source.Fallback{FailureDuration: time.Minute}}}
@@ -58,7 +58,7 @@ plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
 	}
 }
 
-// TestPodSeries: pods that nobody read are not 0, and neither are those of a scale that cannot be read.
+// TestPodSeries: there is no series, rather than 0, for pods that were not read, and for a scale that cannot be read.
 func TestPodSeries(t *testing.T) {
 	decisions := newLastDecisions()
 	for name, o := range map[string]*horizontal.Observation{
@@ -93,7 +93,7 @@ plimsoll_horizontal_ready_pods{hpa_name="read",namespace="shop"} 1
 	}
 }
 
-// TestForecastSeries: what forecasts do is summed up over all objects.
+// TestForecastSeries: the series are sums over all objects.
 func TestForecastSeries(t *testing.T) {
 	decisions := newLastDecisions()
 	for name, d := range map[string]*horizontal.Decision{
@@ -133,8 +133,8 @@ plimsoll_forecast_wasted_pod_minutes_per_day 5
 	}
 }
 
-// TestSeriesAreBounded: a cluster's size does not decide how much Prometheus keeps,
-// but for upstream's series, which has all objects.
+// TestSeriesAreBounded: the number of series does not grow with the cluster, except for upstream's series, which has
+// all objects.
 func TestSeriesAreBounded(t *testing.T) {
 	decisions := newLastDecisions()
 	for i := range maxListed + 7 {

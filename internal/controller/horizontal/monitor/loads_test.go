@@ -90,7 +90,7 @@ func TestLimitWhereScalingIsDisabled(t *testing.T) {
 	}
 }
 
-// TestPodsThatWereNotRead: a decision that reads no pods says nothing of how many are ready.
+// TestPodsThatWereNotRead: a decision that reads no pods does not change the number of ready ones.
 func TestPodsThatWereNotRead(t *testing.T) {
 	var r Loads
 	ready := metric.Pod{Ready: metric.ReadyTrue, Phase: metric.PhaseRunning}
@@ -170,8 +170,8 @@ func loadsBy(t *testing.T, r *Loads) (names []string, loads map[string][]float64
 	return names, loads
 }
 
-// TestLoadsByMetric: each of several metrics has its own load; one that is new begins, one that stays goes on, and what
-// cannot be read is not known.
+// TestLoadsByMetric: each of several metrics has its own load; a new one starts, an existing one continues, and a
+// failed one is unknown.
 func TestLoadsByMetric(t *testing.T) {
 	var r Loads
 	add := func(p *horizontal.Policy, second int, lengths ...int64) {

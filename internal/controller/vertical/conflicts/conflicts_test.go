@@ -53,7 +53,7 @@ func vpaOf(mode vpav1.UpdateMode, recommended ...string) *vpav1.VerticalPodAutos
 	return v
 }
 
-// finder knows these objects.
+// finder returns a Finder with these objects.
 func finder(t *testing.T, objects ...any) *Finder {
 	t.Helper()
 	horizontals := cache.NewSharedIndexInformer(nil, &autoscalingv2.HorizontalPodAutoscaler{}, 0, cache.Indexers{})
@@ -133,10 +133,10 @@ func TestWorkloadAutoscalers(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: the vertical side conflicts with %q, want %q", mode, got, want)
 		}
-		// A preview shows what would be.
-		said := f.OfHorizontal(*wla)
-		if !strings.Contains(said, "which the VerticalPodAutoscaler sizes controls") {
-			t.Errorf("%s: the horizontal side says %q", mode, said)
+		// A preview shows the conflict that it would have.
+		message := f.OfHorizontal(*wla)
+		if !strings.Contains(message, "which the VerticalPodAutoscaler sizes controls") {
+			t.Errorf("%s: the horizontal side says %q", mode, message)
 		}
 	}
 	average := workload("web", plimsollv1alpha1.ModeActive, nil)

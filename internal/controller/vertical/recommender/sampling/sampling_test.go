@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// requested are the namespaces that metrics.k8s.io was requested for.
+// requested has the namespaces requested from metrics.k8s.io.
 type requested []string
 
 func (r *requested) Resource(_ context.Context, namespace, _ string) (*metricsv1beta1.PodMetricsList, error) {
@@ -48,7 +48,8 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 	}
 }
 
-// TestPeakBetweenRounds: the most memory since the round before counts, at its own time, and not what it is now.
+// TestPeakBetweenRounds: the highest memory use since the last round counts, with its own time, and not the present
+// one.
 func TestPeakBetweenRounds(t *testing.T) {
 	s := New(Config{Policy: &recommend.Policy{}, Log: logr.Discard()})
 	name, from := types.NamespacedName{Namespace: "shop", Name: "web"}, Source{Pod: "u-0", Container: "app"}
@@ -68,7 +69,7 @@ func TestPeakBetweenRounds(t *testing.T) {
 	}
 }
 
-// unread are kubelets without samples. They note how many pods were set of each object.
+// unread has kubelets without samples. It records the number of pods in the last Set of each object.
 type unread map[observe.Key]int
 
 func (u unread) Run(ctx context.Context, _ podusage.Watch) { <-ctx.Done() }

@@ -115,8 +115,7 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target, _ *selection.
 	return k.store.Ingest(target.Node, now, node.Text(sampled))
 }
 
-// Direct makes a controller read them and decide on events and samples. It raises the times after which silence counts,
-// because there are decisions all the time.
+// Direct makes a controller read them and decide on events and samples, with a sync period of a minute.
 func (k *Kubelets) Direct(c *controllerhorizontal.Config) {
 	options := kubelet.DefaultOptions()
 	nodes, err := podusage.New(podusage.Config{

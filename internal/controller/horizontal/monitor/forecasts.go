@@ -13,13 +13,13 @@ type forecastSeries struct{ objects, raised, avoided, wasted *prometheus.Desc }
 func newForecastSeries() forecastSeries {
 	return forecastSeries{
 		objects: prometheus.NewDesc("plimsoll_forecast_objects",
-			"Objects with a forecast, by why it proposes replicas or none.", []string{"reason"}, nil),
+			"Objects with a forecast, by the reason why it proposes replicas or none.", []string{"reason"}, nil),
 		raised: prometheus.NewDesc("plimsoll_forecast_raised_replicas",
-			"By how many replicas forecasts have raised counts, in sum, at the objects' last decisions.", nil, nil),
+			"Sum of the replicas by which forecasts raised counts at the objects' last decisions.", nil, nil),
 		avoided: prometheus.NewDesc("plimsoll_forecast_avoided_pod_minutes_per_day",
-			"Pod-minutes of lacking capacity that the forecasts avoid in a day which are in use, previews included.", nil, nil),
+			"Pod-minutes of lacking capacity that the forecasts in use avoid in a day, including previews.", nil, nil),
 		wasted: prometheus.NewDesc("plimsoll_forecast_wasted_pod_minutes_per_day",
-			"Pod-minutes that these add in a day without need.", nil, nil),
+			"Pod-minutes that the forecasts in use add without need in a day, including previews.", nil, nil),
 	}
 }
 

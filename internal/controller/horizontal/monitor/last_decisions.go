@@ -49,12 +49,12 @@ func newObjectSeries(desired, prefix, what string, object []string) objectSeries
 		proposed: desc("proposed_replicas",
 			"Replicas that each metric of an object proposed at its last decision, before any "+
 				"limit.", "metric_index", "metric_type"),
-		bound: desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
-		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+		bound: desc("bound", "1 for the limit that determined an object's replica count.", "limit"),
+		age:   desc("sample_age_seconds", "Age of the newest sample of an object at its last decision."),
 		current: desc("current_replicas",
-			"Pods of an object's target at its last decision, by the target's scale; absent where that could not be read."),
+			"Pods of an object's target at its last decision, by the target's scale; absent if that could not be read."),
 		ready: desc("ready_pods",
-			"Ready pods of an object's target at its last decision; absent where the pods were not read."),
+			"Ready pods of an object's target at its last decision; absent if the pods were not read."),
 	}
 }
 
@@ -98,9 +98,9 @@ func newLastDecisions() *lastDecisions {
 		workloads: newObjectSeries("plimsoll_workload_desired_replicas", "plimsoll_workload_", "WorkloadAutoscaler",
 			[]string{"namespace", "name"}),
 		fallbacks: prometheus.NewDesc("plimsoll_workload_fallbacks_active",
-			"How many fallbacks of an object's metrics are in force.", []string{"namespace", "name"}, nil),
+			"Active fallbacks of an object's metrics.", []string{"namespace", "name"}, nil),
 		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
-			"Objects without series of their own, as there are too many.", nil, nil),
+			"Objects without series of their own because there are too many objects.", nil, nil),
 		forecasts: newForecastSeries(), last: map[observe.Key]*lastDecision{},
 	}
 }

@@ -36,14 +36,14 @@ func TestSeriesOfWorkloadAutoscalers(t *testing.T) {
 # TYPE plimsoll_workload_desired_replicas gauge
 plimsoll_workload_desired_replicas{name="plain",namespace="shop"} 6
 plimsoll_workload_desired_replicas{name="web",namespace="shop"} 6
-# HELP plimsoll_workload_fallbacks_active How many fallbacks of an object's metrics are in force.
+# HELP plimsoll_workload_fallbacks_active Active fallbacks of an object's metrics.
 # TYPE plimsoll_workload_fallbacks_active gauge
 plimsoll_workload_fallbacks_active{name="web",namespace="shop"} 1
 # HELP plimsoll_workload_proposed_replicas Replicas that each metric of an object proposed at its last decision, before any limit.
 # TYPE plimsoll_workload_proposed_replicas gauge
 plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="plain",namespace="shop"} 7
 plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="web",namespace="shop"} 7
-# HELP plimsoll_workload_sample_age_seconds How old the newest sample of an object was at its last decision.
+# HELP plimsoll_workload_sample_age_seconds Age of the newest sample of an object at its last decision.
 # TYPE plimsoll_workload_sample_age_seconds gauge
 plimsoll_workload_sample_age_seconds{name="plain",namespace="shop"} 3
 plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
@@ -76,12 +76,12 @@ func TestPodSeries(t *testing.T) {
 		}
 		decisions.recordPods(key, o)
 	}
-	want := `# HELP plimsoll_horizontal_current_replicas Pods of an object's target at its last decision, by the target's scale; absent where that could not be read.
+	want := `# HELP plimsoll_horizontal_current_replicas Pods of an object's target at its last decision, by the target's scale; absent if that could not be read.
 # TYPE plimsoll_horizontal_current_replicas gauge
 plimsoll_horizontal_current_replicas{hpa_name="no pods read",namespace="shop"} 3
 plimsoll_horizontal_current_replicas{hpa_name="none",namespace="shop"} 0
 plimsoll_horizontal_current_replicas{hpa_name="read",namespace="shop"} 3
-# HELP plimsoll_horizontal_ready_pods Ready pods of an object's target at its last decision; absent where the pods were not read.
+# HELP plimsoll_horizontal_ready_pods Ready pods of an object's target at its last decision; absent if the pods were not read.
 # TYPE plimsoll_horizontal_ready_pods gauge
 plimsoll_horizontal_ready_pods{hpa_name="none",namespace="shop"} 0
 plimsoll_horizontal_ready_pods{hpa_name="read",namespace="shop"} 1
@@ -108,20 +108,20 @@ func TestForecastSeries(t *testing.T) {
 	} {
 		decisions.record(observe.HPA("shop", name), nil, d, nil)
 	}
-	want := `# HELP plimsoll_forecast_avoided_pod_minutes_per_day Pod-minutes of lacking capacity that the forecasts avoid in a day which are in use, previews included.
+	want := `# HELP plimsoll_forecast_avoided_pod_minutes_per_day Pod-minutes of lacking capacity that the forecasts in use avoid in a day, including previews.
 # TYPE plimsoll_forecast_avoided_pod_minutes_per_day gauge
 plimsoll_forecast_avoided_pod_minutes_per_day 40
-# HELP plimsoll_forecast_objects Objects with a forecast, by why it proposes replicas or none.
+# HELP plimsoll_forecast_objects Objects with a forecast, by the reason why it proposes replicas or none.
 # TYPE plimsoll_forecast_objects gauge
 plimsoll_forecast_objects{reason="AboveWasteLimit"} 0
 plimsoll_forecast_objects{reason="InUse"} 2
 plimsoll_forecast_objects{reason="Learning"} 0
 plimsoll_forecast_objects{reason="LoadUnknown"} 0
 plimsoll_forecast_objects{reason="NotWorthItsPrice"} 1
-# HELP plimsoll_forecast_raised_replicas By how many replicas forecasts have raised counts, in sum, at the objects' last decisions.
+# HELP plimsoll_forecast_raised_replicas Sum of the replicas by which forecasts raised counts at the objects' last decisions.
 # TYPE plimsoll_forecast_raised_replicas gauge
 plimsoll_forecast_raised_replicas 5
-# HELP plimsoll_forecast_wasted_pod_minutes_per_day Pod-minutes that these add in a day without need.
+# HELP plimsoll_forecast_wasted_pod_minutes_per_day Pod-minutes that the forecasts in use add without need in a day, including previews.
 # TYPE plimsoll_forecast_wasted_pod_minutes_per_day gauge
 plimsoll_forecast_wasted_pod_minutes_per_day 5
 `

@@ -142,12 +142,12 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 		Panics: single("horizontal_panics_total", "Decisions that ended in a panic."),
 		Shadow: counter(own, "shadow_comparisons_total",
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', "+
-				"'replicas' or 'conditions', after what differs.", []string{"result"}),
+				"'replicas' or 'conditions', named after what differs.", []string{"result"}),
 		Readings: counter(own, "resource_readings_total",
-			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'agent' if all of these came "+
+			"Decisions with resource metrics, if kubelets can be read. The label 'source' is 'agent' if all of these came "+
 				"from agents of nodes, 'kubelet' if some came from a kubelet, or 'api'.", []string{"source"}),
 		Reports: single("external_scaler_reports_total",
-			"Reports of external scalers that there is work, each of which has an object decided at once."),
+			"Reports of work by external scalers, each of which triggers a decision."),
 		decisions: newLastDecisions(),
 		Startup:   newPodStartup(),
 		Lateness:  newLateness(),

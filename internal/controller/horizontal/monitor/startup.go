@@ -38,7 +38,7 @@ func newPodStartup() *PodStartup {
 		byPart: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plimsoll_horizontal_startup_seconds", Buckets: buckets,
 			Help: "Parts of the time from a scale write to a ready pod. The label 'part' is 'creation', " +
-				"'scheduling', 'sandbox', 'init', 'image' or 'readiness', after what ended it.",
+				"'scheduling', 'sandbox', 'init', 'image' or 'readiness', named after the event that ended it.",
 		}, []string{"part"}),
 		whole: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "plimsoll_horizontal_scale_to_ready_seconds", Buckets: buckets,

@@ -176,8 +176,8 @@ func TestEveryWayOfWorkloadsReplays(t *testing.T) {
 	}
 }
 
-// TestPreviewNeverWrites: whatever happens, a WorkloadAutoscaler in mode Preview writes no scale, and shows what it
-// would have written.
+// TestPreviewNeverWrites: a WorkloadAutoscaler in mode Preview never writes a scale, and shows the count that it would
+// have written.
 func TestPreviewNeverWrites(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")

@@ -116,9 +116,9 @@ func branch(p *Policy, b schedules.Bounds, o *Observation, isScaledToZero bool) 
 	}
 }
 
-// isOwnZero reports whether this object scaled the target to zero, whatever the condition shows: the status write after
-// the scale write may be lost. Where zero is an ordinary count of a WorkloadAutoscaler, or what it asks for, any writer
-// may have scaled the target there. Upstream uses the condition alone.
+// isOwnZero reports whether this object scaled the target to zero. It does not use the condition alone, as upstream
+// does, because the status write after the scale write may be lost. Where zero is an ordinary count of a
+// WorkloadAutoscaler, or the count that it requests, any writer may have scaled the target there.
 func isOwnZero(p *Policy, s *State, o *Observation) bool {
 	if o.Target.Error != "" {
 		return s.ScaledToZero
@@ -135,8 +135,8 @@ func isOwnZero(p *Policy, s *State, o *Observation) bool {
 	return w.Mode == mode.Active && zero.MayBe(p.Metrics, p.MinReplicas)
 }
 
-// correct sets a count that is out of range to its bound, independent of the metrics. Upstream evaluates nothing else.
-// Plimsoll shows the metrics nevertheless, and does not write if the target has two autoscalers.
+// correct sets a count that is out of range to its bound, independent of the metrics. Upstream does not evaluate the
+// metrics then. Plimsoll shows them, and does not write if the target has two autoscalers.
 func (d *Decision) correct(bound int32, s *State, o *Observation) {
 	if d.Policy.Divergences.Has(divergence.OutOfRange) {
 		if o.Target.Selector.Problem == podselector.Ambiguous {

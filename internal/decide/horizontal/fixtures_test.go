@@ -17,12 +17,10 @@ import (
 // noon is when the tests begin.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// remembered compares the history of states, without their buffers. A list that has become
-// empty is the same history as one that was never there.
+// remembered compares the history of states, without their buffers. An empty list equals a missing one.
 var remembered = cmp.Options{cmpopts.IgnoreUnexported(horizontal.State{}), cmpopts.EquateEmpty()}
 
-// queue returns an External metric whose average target is 1: as many replicas are proposed as the queue is long. That
-// lets a test state a proposal as a number.
+// queue returns an External metric whose average target is 1, so that the length of the queue is the proposal.
 func queue() source.Spec {
 	return source.Spec{
 		Type: source.External, Name: "queue", SelectorText: "nil",
@@ -33,10 +31,10 @@ func queue() source.Spec {
 // length returns a queue's reading.
 func length(n int32) metric.Reading { return metric.Reading{Series: []int64{int64(n) * 1000}} }
 
-// broken returns the reading of a metric whose API is down.
+// broken returns the reading of a metric whose API does not respond.
 func broken() metric.Reading { return metric.Reading{Error: "down"} }
 
-// policy has one queue per call of length, no tolerance and no behavior.
+// policy returns a policy with one queue as its metric, no tolerance and no behavior.
 func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 	return horizontal.Policy{
 		Namespace: "shop", MinReplicas: minReplicas, MaxReplicas: maxReplicas,
@@ -47,7 +45,7 @@ func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 	}
 }
 
-// defaults returns what the API server makes of an empty behavior, with the flag's window.
+// defaults returns the API server's defaults of an empty behavior, with the flag's window.
 func defaults() *behavior.Behavior {
 	const period = 15 * time.Second
 	return &behavior.Behavior{
@@ -80,7 +78,7 @@ func unlimited() behavior.Rules {
 	return behavior.Rules{Policies: []behavior.RatePolicy{pods(1<<20, time.Second)}}
 }
 
-// see returns an observation of a target with as many replicas and one reading for each metric.
+// see returns an observation of a target with current replicas and one reading for each metric.
 func see(current int32, readings ...metric.Reading) horizontal.Observation {
 	return horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: current, StatusReplicas: current},

@@ -95,7 +95,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play returns the text with what its commands print now.
+// play returns the text with the current results of its commands.
 func play(s *stage, text string) string {
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -108,7 +108,7 @@ func play(s *stage, text string) string {
 			fmt.Fprintln(&out, line)
 		}
 		out.WriteString(s.play(lines[:end]))
-		// What was printed before goes on to the next empty line.
+		// The earlier result ends at the next empty line.
 		lines = lines[end+1:]
 		if next := slices.Index(lines, ""); next >= 0 {
 			lines = lines[next:]
@@ -119,25 +119,25 @@ func play(s *stage, text string) string {
 	return out.String()
 }
 
-// stage is a scenario while it is played.
+// stage is the state of a scenario that is being played.
 type stage struct {
 	t *testing.T
 	// upstream is set if the file is one of upstream's cases.
 	upstream bool
-	// without turns a divergence off; quiet lets expectations be.
+	// without turns a divergence off; quiet skips the checks of expectations.
 	without divergence.Set
 	quiet   bool
 	policy  horizontal.Policy
-	// Upstream continues with its own history and its own count.
+	// With upstream's rules, the history and the count are separate.
 	ours, theirs side
-	// now is when the decision is made, created when the object was.
+	// now is the time of the decision, created the time at which the object was created.
 	now     time.Time
 	created time.Time
 	headed  bool
 	block   scene
 }
 
-// side is one of the two that decide.
+// side has the history and the count of one of the two that decide.
 type side struct {
 	state   horizontal.State
 	current int32
@@ -145,12 +145,12 @@ type side struct {
 	shown map[string]bool
 }
 
-// scene is a block while it is played.
+// scene is a block that is being played.
 type scene struct {
 	// title is the line that messages name the block by.
 	title string
-	// seen is the last decision, ours the one with the policy's divergences where
-	// there is another one; nil before the first decision.
+	// seen is the last decision, and ours the one with the policy's divergences if both are made; nil before the first
+	// decision.
 	seen, ours *seen
 	expected   bool
 }
@@ -236,7 +236,7 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 	}
 }
 
-// decideAs returns one side's decision, which it carries out.
+// decideAs makes the decision of one side and applies it.
 func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string, details []string) *seen {
 	o, outcome := s.observation(of.current, args, details), horizontal.Outcome{At: s.now, Error: args["write"]}
 	if _, isOwn := args["status"]; isOwn {
@@ -306,8 +306,7 @@ func usage(d *horizontal.Decision, specs []source.Spec) string {
 	return strings.Join(all, " ")
 }
 
-// why returns what the report says: the conditions that are no routine, what held the metrics, and the reason of the
-// change.
+// why returns the unusual conditions of the report, the rules that limited the metrics, and the reason of the change.
 func why(of *seen) string {
 	routine := []string{"SucceededGetScale", "ReadyForNewScale", "SucceededRescale", "ValidMetricFound",
 		"DesiredWithinRange", "NotScaledToZero"}
@@ -336,7 +335,7 @@ func why(of *seen) string {
 	return strings.Join(all, "; ")
 }
 
-// picture returns the count, one sign for each replica or, of many, for several.
+// picture draws the count with a sign for each replica, or for several if there are many.
 func picture(d *horizontal.Decision) string {
 	unit := max(1, (max(d.Current, d.Desired)+59)/60)
 	signs := func(n int32, sign string) string { return strings.Repeat(sign, int((n+unit-1)/unit)) }

@@ -72,7 +72,7 @@ func (s *stage) newPolicy(args map[string]string) {
 	}
 }
 
-// change returns an edit of the object.
+// change edits the object.
 func (s *stage) change(args map[string]string) {
 	metrics, schedules, before := s.policy.Metrics, s.policy.WorkloadAutoscaler.Schedules, *s
 	s.newPolicy(args)
@@ -81,7 +81,7 @@ func (s *stage) change(args map[string]string) {
 	s.ours, s.theirs, s.headed = before.ours, before.theirs, before.headed
 }
 
-// workloadAutoscaler reads what a policy says that an HPA cannot.
+// workloadAutoscaler reads the parts of a policy that an HPA does not have.
 func (s *stage) workloadAutoscaler(key, value string, args map[string]string) {
 	w := s.policy.WorkloadAutoscaler
 	if w == nil {
@@ -102,7 +102,7 @@ func (s *stage) workloadAutoscaler(key, value string, args map[string]string) {
 	}
 }
 
-// scheduleOf reads a schedule: what it is, and after that its cron expression.
+// scheduleOf reads a schedule: its settings, followed by its cron expression.
 func (s *stage) scheduleOf(words []string) schedules.Schedule {
 	one := schedules.Schedule{Name: words[0]}
 	for i, word := range words[1:] {
@@ -140,7 +140,7 @@ func (s *stage) fallbackOf(text string) source.Fallback {
 	return source.Fallback{Replicas: s.count(replicas), FailureDuration: s.period(duration), Policy: b}
 }
 
-// surge reads what a policy says of the surge window.
+// surge reads a setting of the surge window.
 func (s *stage) surge(key string, args map[string]string) {
 	value, on := args["surge"]
 	if !on {
@@ -251,8 +251,7 @@ func (s *stage) rules(direction string, words []string) {
 	}
 }
 
-// past gives the object a history: recommendations and scale events as
-// COUNT@TIME.
+// past sets the object's history: recommendations and scale events as COUNT@TIME.
 func (s *stage) past(args map[string]string) {
 	for key, value := range args {
 		var entries []past
@@ -260,7 +259,7 @@ func (s *stage) past(args map[string]string) {
 			count, when, _ := strings.Cut(entry, "@")
 			entries = append(entries, past{ago: -s.period(when), replicas: s.count(count)})
 		}
-		// State is made oldest first, whatever the order that upstream keeps.
+		// The state needs the oldest entry first; upstream's order differs.
 		slices.SortStableFunc(entries, func(a, b past) int { return int(b.ago - a.ago) })
 		switch key {
 		case "recommended":

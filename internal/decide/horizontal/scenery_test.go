@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// observation builds what is seen.
+// observation returns an observation from a step's details.
 func (s *stage) observation(current int32, args map[string]string, details []string) horizontal.Observation {
 	o := see(current)
 	if text, given := args["existing"]; given {
@@ -79,7 +79,7 @@ var selectors = map[string]podselector.Selector{
 	"ambiguous": {Problem: podselector.Ambiguous, Message: "pods are controlled by more than one HPA"},
 }
 
-// key returns what the details of a step call the metric.
+// key returns the metric's name in the details of a step.
 func key(spec *source.Spec) string {
 	if spec.Type == source.ContainerResource {
 		return spec.Container + "/" + spec.Name
@@ -87,7 +87,7 @@ func key(spec *source.Spec) string {
 	return spec.Name
 }
 
-// repeat writes x*3 as x x x.
+// repeat expands x*3 to x x x.
 func repeat(terms ...string) []string {
 	var all []string
 	for _, w := range terms {
@@ -145,7 +145,7 @@ func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
 	return p, r
 }
 
-// differ makes the pod otherwise than its kind is.
+// differ changes one property of the pod.
 func (s *stage) differ(p *metric.Pod, what string) {
 	for key, value := range arguments(strings.FieldsFunc(what, func(c rune) bool { return c == ',' })) {
 		switch {

@@ -64,7 +64,7 @@ func TestNothingIsRememberedOfADeferredDecision(t *testing.T) {
 	}
 }
 
-// TestCalmAtTheMost: an object that may have no more pods is calm whatever these use; one that was just raised is not.
+// TestCalmAtTheMost: an object at its max is calm at any usage; one that was just raised to it is not.
 func TestCalmAtTheMost(t *testing.T) {
 	p := policy(1, 4)
 	for _, tt := range []struct {

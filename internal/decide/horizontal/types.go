@@ -86,7 +86,7 @@ type Shown struct {
 	LimitedByPause bool
 }
 
-// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode; the zero value means that it may.
+// Refusal is the reason why a WorkloadAutoscaler may not write the scale in any mode; the zero value means that it may.
 type Refusal struct {
 	// Reason and Message are those of the condition and the event. Summary is a short form.
 	Reason, Message, Summary string

@@ -100,8 +100,8 @@ func stepsOf(t *rapid.T, change func(*horizontal.Policy), check func(s *situatio
 	}
 }
 
-// TestScheduleWithinMax: whatever the schedules ask for, nothing above the object's max is written, nor above the
-// lowest max of a schedule in force, but on the way down to that. In mode Paused the count is the owner's.
+// TestScheduleWithinMax: schedules never lead to a write above the object's max. A write above the lowest max of the
+// schedules in force only lowers the count towards it. In mode Paused the user sets the count.
 func TestScheduleWithinMax(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(s *situation, d *horizontal.Decision) {
@@ -276,8 +276,8 @@ func TestZeroFromOneAlone(t *testing.T) {
 	}
 }
 
-// TestIdleMetricsProposeNone: what status shows of a metric that is not active is what the decision takes it for: after
-// the cooldown no replicas, and before it, and while it is active, the metric's own count.
+// TestIdleMetricsProposeNone: an inactive metric proposes no replicas after the cooldown, in the decision as in status.
+// Before that, and while it is active, it proposes its own count.
 func TestIdleMetricsProposeNone(t *testing.T) {
 	p := policy(0, 10)
 	p.Metrics = []source.Spec{queue()}

@@ -15,8 +15,8 @@ import (
 var ErrNoSlot = errors.New("too many calls about objects of this kind are in progress")
 
 // Slots bounds the concurrent calls for each kind of object that they concern: calls about one kind may hang, as with
-// its conversion webhook or its aggregated API, and must not take the slots of other kinds. Of the waiting calls, the
-// one with the earliest since is next.
+// its conversion webhook or its aggregated API, and must not take the slots of other kinds. The waiting call with the
+// earliest since is next.
 type Slots struct {
 	limit int
 

@@ -31,8 +31,8 @@ func (e timedExternal) External(
 	return list, err
 }
 
-// TestExternalTimesDoNotSlowScaling: whatever the timestamps of an adapter, doubling to 64 replicas takes no longer
-// than with upstream's rules.
+// TestExternalTimesDoNotSlowScaling: with any timestamps of an adapter, doubling to 64 replicas takes no longer than
+// with upstream's rules.
 func TestExternalTimesDoNotSlowScaling(t *testing.T) {
 	measure := func(set divergence.Set, at func(time.Time) time.Time) (took time.Duration) {
 		inWorld(t, func(t *testing.T, w *world) {

@@ -98,7 +98,7 @@ type Update struct {
 	Contest    *takeover.Contest
 	Policy     *horizontal.Policy
 	Decision   *horizontal.Decision
-	// Next is what the decision needs next; set for WorkloadAutoscalers only.
+	// Next describes when and why to decide again; set for WorkloadAutoscalers only.
 	Next   horizontal.FollowUp
 	Report statusreport.Report
 	// Start is when the decision began to observe.

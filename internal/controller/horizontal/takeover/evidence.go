@@ -8,9 +8,9 @@ import (
 )
 
 // Differs reports whether a controller that acts on the object would have written another status than it has; after is
-// what this installation would write.
+// the status that this installation would write.
 //
-// For an HPA it compares the values that every controller observes alike, whatever its flags are: whether there is a
+// For an HPA it compares the values that every controller observes alike, independent of its flags: whether there is a
 // status at all, the target's replica count, and the values of metrics. The conclusions from them depend on flags and
 // history. A failure of the other controller may concern it alone.
 //

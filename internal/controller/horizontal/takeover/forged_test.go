@@ -188,7 +188,7 @@ func TestForgedInstallationStopsNoOther(t *testing.T) {
 	})
 }
 
-// The status write of another controller counts, whoever edits the rest of the object meanwhile.
+// A status write of another controller counts although somebody else edits the rest of the object meanwhile.
 func TestAWriteOfTheStatusCountsBesideForgedOnes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))

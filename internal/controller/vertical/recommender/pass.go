@@ -237,8 +237,8 @@ func (p *passes) track(now time.Time, object *vpav1.VerticalPodAutoscaler) *trac
 	return t
 }
 
-// lookup finds the workload's pods. While that fails, for whatever reason, the pods of the last lookup remain its pods,
-// and their samples and windows continue: upstream's samples belong to labels and not to objects.
+// lookup finds the workload's pods. While that fails, it returns the pods of the last lookup, whose samples and windows
+// continue: upstream's samples belong to labels and not to objects.
 func (p *passes) lookup(w *work) recommend.Lookup {
 	target, lookup := targetOf(p.config.Targets, w.object)
 	if lookup.Problem != "" {

@@ -28,7 +28,7 @@ type Failure struct {
 	isFailing, isActive bool
 }
 
-// Input is what Update evaluates. Results belong to Specs, index for index.
+// Input has the inputs of Update. Results[i] belongs to Specs[i].
 type Input struct {
 	Now     time.Time
 	Specs   []source.Spec

@@ -14,9 +14,8 @@ type Recommendation struct {
 }
 
 // Recommendations finds the largest and the smallest recommendation of any window that ends now. It keeps two monotonic
-// deques: an entry that a later one exceeds can never be the result again, whatever the window, and is dropped. The
-// number of remaining entries depends on how often the proposed count changes direction, not on the number of
-// decisions.
+// deques: an entry that a later one exceeds can never be the result of any window again, and is dropped. The number of
+// remaining entries depends on how often the proposed count changes direction, not on the number of decisions.
 type Recommendations struct {
 	// Highs decrease and Lows increase from oldest to newest.
 	Highs []Recommendation `json:"highs,omitempty"`

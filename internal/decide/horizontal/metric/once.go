@@ -7,16 +7,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// The load of a target is the sum of what its pods use. Their samples have different times, and load moves between
-// pods, so that two samples may contain the same part of it. It counts once (divergence load-once):
+// The load of a target is the sum of the usage of its pods. Their samples have different times, and load moves between
+// pods, so that two samples may contain the same part of it. The divergence load-once counts that part once:
 //
-//   - A pod that becomes ready takes over a share of what the others carried. If a sample reaches back to when fewer
-//     pods were ready (Context.Ready), its pod had a larger share then: it counts as if the load had been shared by as
-//     many pods as now. If as many pods ended as started, as in a rollout, no share has changed.
-//   - Load that has moved from one pod to another since the older of their samples is in both. It is at most the
-//     difference between the pods at the last moment at which all are known (Reading.Earlier): the use of each beyond
-//     the smallest. It is at most the increase of their total use since then, too. Within the tolerance it changes no
-//     decision.
+//  - A pod that becomes ready takes over a share of the load of the others. If a sample reaches back to when fewer
+//    pods were ready (Context.Ready), its pod had a larger share then: it counts as if as many pods as now had shared
+//    the load. If as many pods ended as started, as in a rollout, no share has changed.
+//  - Load that has moved from one pod to another since the older of their samples is in both. It is at most the
+//    difference between the pods at the last moment at which all are known (Reading.Earlier): the usage of each beyond
+//    the smallest. It is at most the increase of their total usage since then, too. Within the tolerance it changes no
+//    decision.
 
 // use is the use of a pod that counts, and its request if that is compared.
 type use struct {

@@ -64,8 +64,8 @@ func (p *perPod) compute(room []Group) string {
 	return text
 }
 
-// riseFurther uses samples that may show the start of pods to confirm an earlier proposal that a rate did not permit
-// yet. They propose no more than that, and nothing else.
+// riseFurther uses samples that may include a pod's startup to confirm an earlier proposal that a rate policy did not
+// permit yet. They do not propose more than that.
 func (p *perPod) riseFurther() {
 	r := p.result
 	if r.Replicas = min(r.Replicas, p.c.Unreached); r.Replicas > p.c.SpecReplicas {

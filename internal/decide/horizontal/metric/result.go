@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Context is what all metrics of one decision share.
+// Context has the inputs that all metrics of one decision share.
 type Context struct {
 	Now time.Time
 	// SpecReplicas and StatusReplicas are the scale's desired and observed pods.

@@ -2,7 +2,7 @@
 // could fall if the load ended.
 //
 // It repeats the decision's proposal at every sync period, through the same stabilization windows and rate policies,
-// together with the forecast's. It assumes that nothing else is proposed meanwhile.
+// together with the forecast's. It assumes that no other source proposes a count meanwhile.
 package projection
 
 import (

@@ -66,7 +66,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// TestFallbackOfScaler: an active fallback takes the place of what a scaler does not say.
+// TestFallbackOfScaler: while a scaler does not report whether it is active, an active fallback decides it.
 func TestFallbackOfScaler(t *testing.T) {
 	for replicas, active := range map[int32]bool{0: false, 1: true} {
 		since := noon.Add(-time.Hour)

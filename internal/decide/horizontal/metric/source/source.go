@@ -37,7 +37,7 @@ const (
 	AverageValue TargetType = "AverageValue"
 )
 
-// noSelector is what upstream's messages print for no label selector.
+// Upstream's messages print a missing label selector as "nil".
 const noSelector = "nil"
 
 // CPU is the resource of which samples of starting pods do not count.

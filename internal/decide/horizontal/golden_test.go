@@ -40,31 +40,31 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                            a schedule of a WorkloadAutoscaler, its start in UTC
 //	metric cpu utilization=20   TYPE or NAME, and its target: see metricOf
 //	up, down window=1m select=Min pods=4/60s percent=10/60s
-//	                            the rules of one direction; the other one keeps the API server's defaults
+//	                            the rules of one direction; the other has the API server's defaults
 //	past recommended=4@-2m,5@-1m up=4@-10s down=1@-30s
-//	                            history; without it the first decision remembers the count as it is
+//	                            history; without it the first decision stores the current count
 //	decide at=15s current=3 existing=4 write=conflict scaled-to-zero both
 //	                            one decision, or several: at=0s,15s; without current= the count is
-//	                            what the last one made it; both shows upstream's outcome too, which
-//	                            from the policy on has gone its own way; further:
-//	                            status, ScaledToZero is what the side's last decision made it; trigger=event; scale=WORD, selector=missing|invalid|ambiguous, what is wrong with
-//	                            the target
-//	  are ready*3 pending       what the pods are, see podOf; without it all of current are ready
+//	                            that of the last one; both also shows upstream's result, whose count
+//	                            and history are separate since the policy; further: status, sets
+//	                            ScaledToZero as in the side's last decision; trigger=event;
+//	                            scale=WORD, selector=missing|invalid|ambiguous, an error of the target
+//	  are ready*3 pending       the pods, see podOf; without it all of current are ready
 //	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
 //	                            "-" for no sample, "down" for an API error; see sampleOf
 //	  surge cpu 900,850,90/0.2s a metric's last single intervals, the newest first; see recentOf
-//	  earlier cpu 500@-10s*2    what the pods used up to the last moment of which all are known; see sampleOf
-//	expect proposed=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
-//	                            -update leaves it alone
-//	upstream TestFunc/case      which of upstream's own cases the block is the situation of
+//	  earlier cpu 500@-10s*2    the pods' usage up to the last moment at which all are known; see sampleOf
+//	expect proposed=5 usage=50%/30% the expected values of the decision before, see expect;
+//	                            -update does not change them
+//	upstream TestFunc/case      upstream's case with the same situation
 //
-// In the picture = is a replica that stays, + one that comes and - one that goes.
+// In the picture = is a replica that stays, + a new one and - one that is removed.
 //
 // The files in testdata/upstream have upstream's cases; test/oracle checks that
-// none is left out. There a policy has no divergences and the start-up delays of
-// upstream's tests, 2m and 10s, unless it says otherwise, and each block must
-// expect something.
+// none is missing. There a policy has no divergences and the start-up delays of
+// upstream's tests, 2m and 10s, unless it sets others, and each block has an
+// expectation.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -168,11 +168,11 @@ func (s *stage) surge(key string, args map[string]string) {
 	}
 }
 
-// metricOf reads a metric: cpu and memory are resources, app/cpu one of a
-// container, object, external and pods are what they say. Where there are two
-// of a kind, external:jobs has a name of its own; steps give its values by it.
-// endpoint, prometheus and scaler are the sources that Plimsoll reads itself; rate makes an endpoint's metric events per
-// second, own leaves the target's value to the reading. type=Cheese makes it one that no API knows; without a target it has none.
+// metricOf reads a metric: cpu and memory are resources, app/cpu one of a container; object, external and pods are the
+// types of those names. If a policy has two of a type, external:jobs adds a name, which the steps use for its values.
+// endpoint, prometheus and scaler are the sources that Plimsoll reads itself; rate makes an endpoint's metric events
+// per second, own takes the target's value from the reading. type=Cheese sets a type that no API has; a metric without
+// a target has none.
 func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 	kind, name, named := strings.Cut(kind, ":")
 	if !named {

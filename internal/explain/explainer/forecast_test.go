@@ -104,8 +104,8 @@ func prometheus(t *testing.T) *httptest.Server {
 	return server
 }
 
-// TestForecastFromPrometheus: cores by what a pod uses at the target are the load. How long pods take is from those that
-// are there, unless the user says it.
+// TestForecastFromPrometheus: the load is the used cores divided by a pod's usage at the target. The start-up time is
+// that of the existing pods, unless the user sets it.
 func TestForecastFromPrometheus(t *testing.T) {
 	server := prometheus(t)
 	config := prometheushistory.DefaultConfig()

@@ -229,8 +229,8 @@ func noteOf(reader *Reader, kind string) string {
 	return ""
 }
 
-// TestAPIServerAway: while nothing is read, it is said that what is shown is old, and no longer when it is read again. An
-// informer tells nobody of a refused connection.
+// TestAPIServerAway: while the API server does not respond, the page shows that its objects are old, and removes that
+// once they are read again. An informer does not report a refused connection.
 func TestAPIServerAway(t *testing.T) {
 	a := &api{objects: map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa}}
 	reader, server := runningAt(t, a, "")
@@ -373,8 +373,8 @@ lastTimestamp: "%s"
 	}
 }
 
-// TestControllerHangs: what is not the controller's is shown at once, and however many pages ask, the controller is asked
-// once. What it answers at last is shown.
+// TestControllerHangs: objects of the API server are shown at once; any number of pages leads to one request to the
+// controller, whose response is shown once it arrives.
 func TestControllerHangs(t *testing.T) {
 	a := &api{hang: make(chan struct{}), objects: map[string]string{
 		hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa,

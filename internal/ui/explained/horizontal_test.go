@@ -82,7 +82,7 @@ func objectOf(t *testing.T, days int) *view.Object {
 	return o
 }
 
-// TestTimeAxis: an autoscaler's bounds change with its schedule, and the load that is expected is that of the days before.
+// TestTimeAxis: an autoscaler's bounds change with its schedule, and the expected load equals that of the days before.
 func TestTimeAxis(t *testing.T) {
 	o := objectOf(t, 3)
 	at := func(hour, minute int) int64 { return time.Date(2026, 11, 20, hour, minute, 0, 0, time.UTC).UnixMilli() }

@@ -390,8 +390,8 @@ func TestUnknownAutoscalerThatIsTaken(t *testing.T) {
 	})
 }
 
-// TestCachesAreFilledFirst: until then all autoscalers would be unknown. A cache that is never filled delays the reading
-// by a minute.
+// TestCachesAreFilledFirst: the checkpoints are read once the caches are filled, because all autoscalers are unknown
+// before that. A cache that is never filled delays the reading by a minute.
 func TestCachesAreFilledFirst(t *testing.T) {
 	for why, isFilled := range map[string]bool{"filled": true, "never filled": false} {
 		t.Run(why, func(t *testing.T) {

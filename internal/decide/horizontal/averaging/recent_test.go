@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRecent: intervals between gaps of these milliseconds, the newest first.
+// TestRecent checks the intervals of values with gaps of these milliseconds, the newest first.
 func TestRecent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gaps, want []int64

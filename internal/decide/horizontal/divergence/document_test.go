@@ -19,8 +19,8 @@ var (
 	link     = regexp.MustCompile(`\]\(\.\./\.\./([^)]+)\)`)
 )
 
-// TestDocumented: docs/contributing/compatibility.md describes each divergence, the tests that
-// it names exist, and so do the scenarios that show it.
+// TestDocumented: docs/contributing/compatibility.md describes each divergence; the tests and scenarios that it names
+// exist.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "contributing", "compatibility.md"))
 	if err != nil {
@@ -62,7 +62,7 @@ func item(section, heading string) string {
 	return text
 }
 
-// tested checks that the tests stand in the folders that are named after them.
+// tested checks that the tests are in the folders that are named after them.
 func tested(t *testing.T, held string) {
 	t.Helper()
 	if len(testName.FindAllString(held, -1)) == 0 {

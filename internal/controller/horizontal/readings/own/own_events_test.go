@@ -57,7 +57,8 @@ func TestUnsteadyPodsDelayNoLowering(t *testing.T) {
 	})
 }
 
-// TestEventsOfRareDecisionsDoNotLower: a decision because pods change lowers nothing, also while another one is due later.
+// TestEventsOfRareDecisionsDoNotLower: a decision because pods change lowers no count, also while another decision is
+// due later.
 func TestEventsOfRareDecisionsDoNotLower(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()

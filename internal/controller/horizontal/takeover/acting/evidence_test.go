@@ -110,7 +110,8 @@ func TestTwoNamespacesOfMany(t *testing.T) {
 	}
 }
 
-// BenchmarkUndecided: an undecided HPA while another controller writes, beside HPAs that are acted on in many namespaces.
+// BenchmarkUndecided has an undecided HPA that another controller writes, beside HPAs in many namespaces that this
+// controller acts on.
 func BenchmarkUndecided(b *testing.B) {
 	for _, namespaces := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(namespaces), func(b *testing.B) {

@@ -84,7 +84,7 @@ const (
 	bothChange
 )
 
-// coderAt is a coder for a slot whose first point is at a step.
+// coderAt returns a coder for a slot whose first point is at a step.
 func coderAt(step int64) coder {
 	return coder{
 		next: step, known: zeroCode,

@@ -112,7 +112,7 @@ func (m *moment) endAt(second, every int64) {
 	m.until = min(second, m.second+max(shortestHold, every, 2*m.interval))
 }
 
-// next is a moment after the one before.
+// next returns a moment after the one before.
 func (m *moment) next(second int64, load float64) moment {
 	next := moment{isAny: true, second: second, load: load}
 	if m.isAny {
@@ -121,7 +121,7 @@ func (m *moment) next(second int64, load float64) moment {
 	return next
 }
 
-// OfMetric is an empty history of the load by one metric of several. It takes 2 kB at most.
+// OfMetric returns an empty history of the load by one metric of several. It takes 2 kB at most.
 func OfMetric() History { return History{isOfMetric: true} }
 
 func (h *History) grains() *[resolutions]grain {

@@ -120,7 +120,7 @@ func pointsOf(h *History, from, to time.Time) []Point {
 	return points
 }
 
-// lastBefore is the last point that ended before a moment, and not long before; nil if there is none.
+// lastBefore returns the last point that ended before a moment, and not long before; nil if there is none.
 func lastBefore(h *History, at time.Time) (last *Point) {
 	h.Points(at.Add(-2*grains[resolutions-1].every), at, func(p Point) bool {
 		if !p.At.Add(p.Every).After(at) {
@@ -131,7 +131,7 @@ func lastBefore(h *History, at time.Time) (last *Point) {
 	return last
 }
 
-// newTimeline is the timeline of a step, made of points of a history.
+// newTimeline returns the timeline of a step, made of points of a history.
 func newTimeline(h *History, points []Point, from, to time.Time, step time.Duration) Timeline {
 	t := Timeline{Start: from.Truncate(step), Step: step}
 	t.Cells = make([]Cell, max(0, (to.Sub(t.Start)+t.Step-1)/t.Step))

@@ -12,7 +12,7 @@ func timelineAfter(seconds int) time.Time {
 	return timelineBegin.Add(time.Duration(seconds) * time.Second)
 }
 
-// recorded is a history with a point every few seconds, of which some are left out.
+// recorded returns a history with a point every few seconds, of which some are left out.
 func recorded(seconds, every int, of func(second int) (p Point, ok bool)) *History {
 	h := &History{}
 	for second := 0; second < seconds; second += every {
@@ -69,8 +69,8 @@ func TestShortRecord(t *testing.T) {
 	}
 }
 
-// TestCountsOfCoarsePoints: in finer steps than a point is, its counts begin with its end, and not before they were. They
-// change here half a minute before five minutes end.
+// TestCountsOfCoarsePoints: in steps finer than a point, its counts begin at its end, not before they applied. Here
+// they change half a minute before each five minutes end.
 func TestCountsOfCoarsePoints(t *testing.T) {
 	wanted := func(second int) int32 { return 1 + int32((second+30)/300%7) }
 	h := recorded(3*86400, 10, func(second int) (Point, bool) {

@@ -131,7 +131,7 @@ func (p *Pod) demand(seconds float64, slot uint64) {
 	}
 }
 
-// fixedWork is the CPU of a step that is not for requests.
+// fixedWork returns the CPU of a step that is not for requests.
 func (p *Pod) fixedWork(seconds float64) float64 {
 	return p.profile.IdleCPUMilli*seconds + min(p.startupLeft, p.profile.StartupCPUMilli*seconds)
 }
@@ -139,7 +139,7 @@ func (p *Pod) fixedWork(seconds float64) float64 {
 // freeRoom is what a pod takes from a queue that has neither a limit nor work to do.
 const freeRoom = 1e9
 
-// room is how many more requests the pod can serve in a step.
+// room returns how many more requests the pod can serve in a step.
 func (p *Pod) room(seconds float64) float64 {
 	switch {
 	case !p.ready:
@@ -151,7 +151,7 @@ func (p *Pod) room(seconds float64) float64 {
 	return max(0, free/p.profile.CPUPerRequestMilliCoreSeconds-p.queue)
 }
 
-// limit is the most CPU that the pod may use in a step.
+// limit returns the most CPU that the pod may use in a step.
 func (p *Pod) limit(seconds float64) float64 {
 	if p.resources.CPULimitMilli <= 0 {
 		return math.Inf(1)

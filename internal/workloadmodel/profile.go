@@ -30,7 +30,7 @@ type Profile struct {
 	Noise float64
 }
 
-// DefaultProfile is a small web service: 10 ms of CPU per request, so that 100 requests/s keep one core busy.
+// DefaultProfile returns a small web service: 10 ms of CPU per request, so that 100 requests/s keep one core busy.
 func DefaultProfile() Profile {
 	return Profile{
 		CPUPerRequestMilliCoreSeconds: 10,

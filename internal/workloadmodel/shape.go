@@ -12,9 +12,9 @@ import (
 // A Shape is a load over time, as two pure functions of the time since it began. (The idea is vegeta's pacer: a load
 // is defined by its integral, so that the number of requests in an interval is exact, however it is cut up.)
 type Shape interface {
-	// Rate is the load in requests per second at the time elapsed.
+	// Rate returns the load in requests per second at the time elapsed.
 	Rate(elapsed time.Duration) float64
-	// Requests is the integral of Rate from 0 to elapsed; it never decreases.
+	// Requests returns the integral of Rate from 0 to elapsed; it never decreases.
 	Requests(elapsed time.Duration) float64
 }
 
@@ -42,7 +42,7 @@ func NewSteps(points []Point) (Steps, error) {
 	return Steps{s}, err
 }
 
-// Rate is that of the last point at or before elapsed.
+// Rate returns that of the last point at or before elapsed.
 func (s Steps) Rate(elapsed time.Duration) float64 {
 	i := s.before(elapsed)
 	if i < 0 {
@@ -51,7 +51,7 @@ func (s Steps) Rate(elapsed time.Duration) float64 {
 	return s.points[i].RequestsPerSecond
 }
 
-// Requests is the sum of the whole pieces before elapsed and the part of the present one.
+// Requests returns the sum of the whole pieces before elapsed and the part of the present one.
 func (s Steps) Requests(elapsed time.Duration) float64 {
 	i := s.before(elapsed)
 	if i < 0 {
@@ -84,7 +84,7 @@ func (t Trace) Rate(elapsed time.Duration) float64 {
 	return a.RequestsPerSecond + part*(b.RequestsPerSecond-a.RequestsPerSecond)
 }
 
-// Requests is the area under the lines: whole trapezoids, and the part of the present one.
+// Requests returns the area under the lines: whole trapezoids, and the part of the present one.
 func (t Trace) Requests(elapsed time.Duration) float64 {
 	first := t.points[0]
 	lead := first.RequestsPerSecond * min(elapsed, first.At).Seconds()
@@ -125,7 +125,7 @@ func newSeries(points []Point, mean func(a, b Point) float64) (series, error) {
 	return s, nil
 }
 
-// before is the index of the last point at or before elapsed, below 0 if there is none.
+// before returns the index of the last point at or before elapsed, below 0 if there is none.
 func (s series) before(elapsed time.Duration) int {
 	return sort.Search(len(s.points), func(i int) bool { return s.points[i].At > elapsed }) - 1
 }
@@ -146,12 +146,12 @@ func NewSine(mean, amplitude float64, period time.Duration) (Sine, error) {
 	return Sine{mean: mean, amplitude: amplitude, period: period}, nil
 }
 
-// Rate is M + A*sin(2*pi*t/P).
+// Rate returns M + A*sin(2*pi*t/P).
 func (s Sine) Rate(elapsed time.Duration) float64 {
 	return s.mean + s.amplitude*math.Sin(s.phase(elapsed))
 }
 
-// Requests is M*t + A*P/(2*pi) * (1 - cos(2*pi*t/P)).
+// Requests returns M*t + A*P/(2*pi) * (1 - cos(2*pi*t/P)).
 func (s Sine) Requests(elapsed time.Duration) float64 {
 	wave := s.amplitude * s.period.Seconds() / (2 * math.Pi) * (1 - math.Cos(s.phase(elapsed)))
 	return s.mean*elapsed.Seconds() + wave

@@ -14,8 +14,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestHungLoopIsNotAlive: when the workers never come back, the health check fails after five minutes, and not
-// before.
+// TestHungLoopIsNotAlive: if the workers never return, the health check fails after five minutes, and not before.
 func TestHungLoopIsNotAlive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var c *controllerhorizontal.Controller
@@ -57,8 +56,7 @@ func TestHungLoopIsNotAlive(t *testing.T) {
 	})
 }
 
-// TestSlowAPIServerIsNoHungLoop: where each call takes as long as it may, and fails, a restart
-// would not help.
+// TestSlowAPIServerIsNoHungLoop: if each call takes its whole timeout, and fails, a restart would not help.
 func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var c *controllerhorizontal.Controller
@@ -77,7 +75,7 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 		}
 		w.Start(func(cfg *controllerhorizontal.Config) {
 			cfg.Workers = 1
-			// With each turn as long, some objects are due for many minutes.
+			// If each decision takes that long, some objects are due for many minutes.
 			cfg.Conflict = func(observehorizontal.Autoscaler) string {
 				<-time.After(15 * time.Second)
 				return ""
@@ -92,7 +90,8 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 	})
 }
 
-// TestWaitingIsAlive: one that waits to lead has nothing to do, and one that fills its caches cannot yet.
+// TestWaitingIsAlive: a controller that waits to lead has nothing to do, and one that fills its caches cannot decide
+// yet.
 func TestWaitingIsAlive(t *testing.T) {
 	c := controllerhorizontal.NewIdle()
 	if err := c.Alive(); err != nil {

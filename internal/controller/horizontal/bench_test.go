@@ -24,9 +24,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// BenchmarkTurn is what a decision costs beside the core: on 10 or 100 pods whose
-// kubelets are read, with nothing to write. It also says what an object and its
-// pods retain, the fake API server's share included.
+// BenchmarkTurn measures a decision without the core: on 10 or 100 pods whose kubelets are read, with nothing to write.
+// It also reports the memory of an object and its pods, including the fake API server's share.
 func BenchmarkTurn(b *testing.B) {
 	for _, pods := range []int32{10, 100} {
 		b.Run(fmt.Sprint(pods, " pods"), func(b *testing.B) {
@@ -49,7 +48,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// crowd is a controller that does not run, with objects whose pods' kubelets do.
+// crowd returns a controller that does not run, with objects whose pods' kubelets do.
 func crowd(b *testing.B, objects int, pods int32) (*controllerhorizontal.Controller, []observehorizontal.Autoscaler) {
 	b.Helper()
 	w := horizontaltest.NewWorld(b)
@@ -92,7 +91,7 @@ func crowd(b *testing.B, objects int, pods int32) (*controllerhorizontal.Control
 	return c, hpas
 }
 
-// settled is an HPA that has been decided so often that there is nothing to write any more.
+// settled returns an HPA that has been decided so often that there is nothing to write any more.
 func settled(
 	b *testing.B, c *controllerhorizontal.Controller, hpa observehorizontal.Autoscaler,
 ) observehorizontal.Autoscaler {
@@ -113,7 +112,7 @@ func settled(
 	return hpa
 }
 
-// ready are the HPAs that have been decided on the kubelets' samples.
+// ready returns the HPAs that have been decided on the kubelets' samples.
 func ready(
 	c *controllerhorizontal.Controller, dst []observehorizontal.Autoscaler, pods int,
 ) []observehorizontal.Autoscaler {

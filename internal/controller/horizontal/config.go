@@ -24,19 +24,17 @@ import (
 // FieldManager is Plimsoll's name in managedFields.
 const FieldManager = takeover.FieldManager
 
-// HPAMode is what becomes of HorizontalPodAutoscalers.
+// HPAMode says how the controller treats HorizontalPodAutoscalers.
 type HPAMode = takeover.Mode
 
-// DefaultTakeoverDelay is how long another controller must have written no status of an HPA before this
-// one acts on it.
+// DefaultTakeoverDelay is the time without a status write by another controller after which this one acts on an HPA.
 const DefaultTakeoverDelay = takeover.DefaultDelay
 
-// callsPerWorker bounds what is read or written at once of objects of one kind. Such a
-// call waits for the API server and takes next to no time here.
+// callsPerWorker bounds the concurrent reads or writes of objects of one kind. Such a call waits for the API server and
+// takes next to no time here.
 const callsPerWorker = 10
 
-// Config is all that the controller needs. Times and clients are injected, so
-// that virtual time can drive it.
+// Config has the clients and settings of the controller. Tests inject clients with virtual time.
 type Config struct {
 	Client kubernetes.Interface
 	// Informers, Pods and Targets are started by Run, if they have not been.
@@ -44,50 +42,48 @@ type Config struct {
 	Pods      *podcache.Cache
 	Targets   *targets.Cache
 	scaling.Clients
-	// WorkloadAutoscalers may be nil: they are left alone then.
+	// WorkloadAutoscalers may be nil: the controller ignores them then.
 	WorkloadAutoscalers *workloads.Cache
-	// HPAs is what becomes of HorizontalPodAutoscalers. In every mode one that scales the target
-	// of a WorkloadAutoscaler keeps that from acting.
+	// HPAs says how the controller treats HorizontalPodAutoscalers. In every mode an HPA prevents a WorkloadAutoscaler
+	// with the same target from acting.
 	HPAs HPAMode
-	// TakeoverDelay is how long another controller must have written no status of an HPA before
-	// this one acts on it; DefaultTakeoverDelay if it is 0.
+	// TakeoverDelay is the time without a status write by another controller after which this one acts on an HPA;
+	// DefaultTakeoverDelay if it is 0.
 	TakeoverDelay time.Duration
-	// Metrics answers for the metrics APIs.
+	// Metrics reads the metrics APIs.
 	Metrics readings.MetricsAPIs
-	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is
-	// asked for resource metrics too. It may be nil.
+	// Direct reads the samples of kubelets. Without it, or where it lacks samples, the controller requests resource
+	// metrics from Metrics too. It may be nil.
 	Direct readings.Direct
-	// Own are the sources of the metrics that Plimsoll reads itself. One that is nil is switched off.
+	// Own has the sources of the metrics that Plimsoll reads itself. A nil source is switched off.
 	Own readings.Sources
-	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is
-	// empty if none does. Every decision calls it, from several goroutines, so it reads caches alone.
-	// It may be nil.
+	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is empty if none does.
+	// Every decision calls it, from several goroutines, so it only reads caches. It may be nil.
 	Conflict func(observehorizontal.Autoscaler) string
-	// Checkpoints keep what was learnt over restarts; it may be nil. MayWriteAtEnd reports, when the context of Run has
-	// ended, whether the process leads until Run returns.
+	// Checkpoints store histories and forecasts, so that they survive a restart; it may be nil. MayWriteAtEnd reports,
+	// when the context of Run has ended, whether the process leads until Run returns.
 	Checkpoints   checkpoints.Client
 	MayWriteAtEnd func() bool
-	// Past has what was before an object was decided here; it may be nil.
+	// Past reads the load from before this process first decided an object; it may be nil.
 	Past Past
 
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 
-	// SyncPeriod is how often each HPA is decided, at least.
+	// SyncPeriod is the longest time between two decisions on an HPA.
 	SyncPeriod time.Duration
-	// Triggers lets new samples, pods and replica counts lead to decisions between.
+	// Triggers makes new samples, changed pods and changed replica counts trigger decisions between sync periods.
 	Triggers bool
-	// SampleInterval is how often there can be new samples of a pod. Samples alone have an object
-	// decided once in it, and once a second at most unless it is near a scale-up.
+	// SampleInterval is the shortest time between two samples of a pod. Samples alone trigger one decision on an object in
+	// it, and one a second at most unless the object is near a scale-up.
 	SampleInterval time.Duration
-	// Workers is how many HPAs are decided at once. One that waits for a metrics
-	// API, for its target's scale or for a write does not count.
+	// Workers is the number of HPAs that are decided at once. An HPA that waits for a metrics API, for its target's scale
+	// or for a write does not count.
 	Workers int
-	// StatusInterval is how long numbers alone are no reason to write status; 0
-	// writes each change.
+	// StatusInterval is the time for which changed numbers alone do not cause a status write; with 0 each change does.
 	StatusInterval time.Duration
-	// EventInterval is how long a warning is not repeated; 0 repeats each.
+	// EventInterval is the time for which a warning is not repeated; with 0 it is repeated each time.
 	EventInterval time.Duration
 	// Options are the flags that take part in a decision.
 	Options observehorizontal.Options

@@ -11,9 +11,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestConflictIsShownAsLongAsItLasts: an owner who looks at the horizontal object
-// learns there that a vertical one is in its way, once as an event; and that it is
-// over.
+// TestConflictIsShownAsLongAsItLasts: the horizontal object shows the conflict with a vertical one in its condition,
+// once as an event, and its end.
 func TestConflictIsShownAsLongAsItLasts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))

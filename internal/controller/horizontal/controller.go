@@ -1,30 +1,28 @@
-// Package horizontal is the loop that autoscales horizontally: it observes every
-// HorizontalPodAutoscaler, has the core decide and acts on the decision.
+// Package horizontal is the loop that autoscales horizontally: it observes every HorizontalPodAutoscaler and
+// WorkloadAutoscaler, passes the observation to the core, and acts on the decision. "HPA" stands for both kinds in its
+// comments.
 //
-// An HPA is decided at once when it is new or its spec changes, and every sync period after
-// that. With Config.Triggers it is also decided once for each round of scrapes over its pods'
-// nodes, at most 200 ms after the first new samples; and when a pod of its target appears,
-// becomes ready or not, fails or goes, or when another writer sets its target's replica count.
+// The controller decides an HPA at once when it is new or its spec changes, and every sync period after that. With
+// Config.Triggers it also decides once for each round of scrapes over the nodes of the HPA's pods, at most 200 ms after
+// the first new samples; and when a pod of the target appears, becomes ready or not, fails or goes, or when another
+// writer sets the target's replica count.
 //
-// Such decisions cause no more requests. Answers of the custom and external metrics APIs serve
-// until the HPA's next sync period, with the times that they came with, and so does the scale of
-// a target that is in no cache. metrics.k8s.io, where it is needed, is asked once a second at
-// most because of pods, and every five seconds while it stands in for kubelets that cannot be
-// read. While no kubelet has been read twice, as at the start, few HPAs ask at once: the others
-// are decided when their samples are there, or within a sync period.
+// Such decisions cause no more requests. Responses of the custom and external metrics APIs are used until the HPA's
+// next sync period, with their timestamps, and so is the scale of a target that no cache has. The controller reads
+// metrics.k8s.io, where it needs it, at most once a second because of pods, and every five seconds in place of kubelets
+// that it cannot read. Until a kubelet has been read twice, as at the start, few HPAs request metrics.k8s.io at once:
+// the others are decided when their samples arrive, or within a sync period.
 //
-// No decision waits for a slow API where something else is known. Requests outlive the decision
-// that makes them, and an answer that comes later leads to another one. Until then the last value
-// serves for a sync period; after that the metric proposes nothing, and the replica count is not
-// lowered.
+// No decision waits for a slow API if it can be made on other values. Requests outlive the decision that makes them,
+// and a response that arrives later triggers another decision. Until then the last value is used for a sync period;
+// after that the metric proposes nothing, and the replica count is not lowered.
 //
-// The packages below are its parts: schedule has the queue of HPAs; scaling reads and writes the
-// scale of the target; readings reads the metrics; status writes status and events; takeover
-// detects other controllers; monitor has the loop's series; calls bounds the calls to the API
-// server.
+// The packages below are its parts: schedule has the queue of HPAs; scaling reads and writes the scale of the target;
+// readings reads the metrics; status writes status and events; takeover detects other controllers; monitor has the
+// loop's series; calls bounds the calls to the API server.
 //
-// The lock of hpaRecords comes before those of a record's parts and of scaledTargets, and nothing that waits is called
-// under it. A function whose name ends in Locked is called with its type's lock held.
+// Lock order: the lock of hpaRecords comes before the locks of a record's parts and of scaledTargets. No function that
+// waits is called under it. A function whose name ends in Locked is called with its type's lock held.
 package horizontal
 
 import (
@@ -49,9 +47,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// stallTimeout is how long an HPA may be due, while none is decided, before the loop counts as
-// hung. All calls of a decision together take less: while the API server is slow or away, decisions
-// fail, but they end.
+// stallTimeout is the time without a decision, while an HPA is due, after which the loop counts as hung. All calls of a
+// decision together take less: while the API server is slow or away, decisions fail, but they end.
 const stallTimeout = 5 * time.Minute
 
 // Controller is the loop. Its parts have the state and the locks.
@@ -163,12 +160,12 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 	return r, err
 }
 
-// Inspect has an inspector receive each decision on an HPA until it is stopped.
+// Inspect passes each decision on an HPA to an inspector until it is stopped.
 func (c *Controller) Inspect(key observe.Key, inspector Inspector) (stop func()) {
 	return c.inspectors.add(key, inspector)
 }
 
-// NotDecided says why Plimsoll does not act on an object; empty if it does.
+// NotDecided returns why Plimsoll does not act on an object; empty if it does.
 func (c *Controller) NotDecided(key observe.Key) string {
 	if c.config.HPAs.Ignores(key.Kind) {
 		return "plimsoll ignores HorizontalPodAutoscalers (--horizontal-pod-autoscalers=ignore)"
@@ -180,8 +177,8 @@ func (c *Controller) NotDecided(key observe.Key) string {
 	return c.reconciler.contests.Why(&record.contest)
 }
 
-// EncodedHistory is what was recorded of an object's load, as package loadhistory encodes it; nil if there is nothing.
-// It is not whole before the object's checkpoint was read.
+// EncodedHistory returns the recorded load of an object, as package loadhistory encodes it; nil if there is none. It is
+// not whole until the object's checkpoint has been read.
 func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bool, err error) {
 	record := c.records.find(key)
 	if record == nil {
@@ -192,8 +189,7 @@ func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bo
 	return encoded, isWhole, err
 }
 
-// EncodedMetricHistories are what was recorded since the start of an object's load by each metric; none where it has
-// one alone.
+// EncodedMetricHistories returns the load of each metric since the start; none for an object with a single metric.
 func (c *Controller) EncodedMetricHistories(key observe.Key) ([]monitor.EncodedMetric, error) {
 	record := c.records.find(key)
 	if record == nil {
@@ -202,8 +198,7 @@ func (c *Controller) EncodedMetricHistories(key observe.Key) ([]monitor.EncodedM
 	return record.loads.EncodeMetrics()
 }
 
-// Run starts the informers and decides until the context ends; decisions that
-// have begun to write finish first.
+// Run starts the informers and decides until the context ends; decisions whose writes have begun finish first.
 func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(true)
 	defer c.filling.Store(false)
@@ -241,7 +236,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	reader := c.reconciler.observer.reader
 	defer reader.Collect(ctx, readings.Watch{
-		Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled, Own: c.triggers.watchOwn(),
+		Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled, Own: c.triggers.ownWatch(),
 	})()
 	defer reader.Wait()
 	if c.reconciler.keeper != nil {
@@ -254,7 +249,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// watchTargets follows the replica counts of targets, and which ReplicaSets are theirs.
+// watchTargets watches the replica counts of targets and the ReplicaSets that they own.
 func (c *Controller) watchTargets() (stop func(), err error) {
 	stopCounts, err := c.triggers.watch(c.config.Targets)
 	if err != nil {
@@ -273,7 +268,7 @@ func (c *Controller) watchTargets() (stop func(), err error) {
 	return func() { stopCounts(); stopOwners() }, nil
 }
 
-// Ready is an error while Run fills its caches.
+// Ready returns an error while Run fills its caches.
 func (c *Controller) Ready() error {
 	if c.filling.Load() {
 		return errors.New("the caches are being filled")
@@ -289,7 +284,7 @@ func (c *Controller) loop(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		item, isDue := c.queue.Wait(ctx.Done(), timer)
-		// A worker is acquired only now: decisions that wait for a metrics API need workers too.
+		// Acquire a worker only now: decisions that wait for a metrics API need workers too.
 		if !isDue || !c.workers.Acquire(ctx) {
 			return
 		}
@@ -297,8 +292,8 @@ func (c *Controller) loop(ctx context.Context) {
 	}
 }
 
-// Alive is an error if the loop hands out nothing that is due. One that waits to lead, or fills
-// its caches, is alive.
+// Alive returns an error if the loop starts no decision that is due. A loop that waits to lead, or fills its caches, is
+// alive.
 func (c *Controller) Alive() error {
 	if c.filling.Load() {
 		return nil

@@ -272,8 +272,7 @@ func TestBadReferenceCountsAsSpecError(t *testing.T) {
 	})
 }
 
-// Recommendations within the window keep the count up, so what a history knows
-// shows in whether the target is scaled down.
+// Recommendations within the window keep the count up, so a scale-down shows whether there is a history.
 func TestHistory(t *testing.T) {
 	lowAfterHigh := func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
 		w.AddHPA(hpa)
@@ -462,8 +461,8 @@ func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
 	})
 }
 
-// TestRestartKnowsTheLastScaling: a controller that has just started learns from
-// status when the target was scaled. What was measured before lowers nothing.
+// TestRestartKnowsTheLastScaling: a new controller reads the time of the last scaling from the status. Samples from
+// before it lower nothing.
 func TestRestartKnowsTheLastScaling(t *testing.T) {
 	for set, want := range map[divergence.Set]int32{divergence.Default: 4, divergence.None: 1} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -490,9 +489,8 @@ func TestRestartKnowsTheLastScaling(t *testing.T) {
 	}
 }
 
-// TestSwitchedOffDisturbsNoOther: an object whose target was put to 0 replicas by hand
-// is no second one for the pods that its selector selects as well. It is as soon as
-// its target has replicas.
+// TestSwitchedOffDisturbsNoOther: an object whose target was scaled to 0 by hand does not make the pods of its selector
+// ambiguous. It does once its target has replicas.
 func TestSwitchedOffDisturbsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		green := w.Web("green", 2)
@@ -525,8 +523,8 @@ func TestSwitchedOffDisturbsNoOther(t *testing.T) {
 	})
 }
 
-// TestDeletedTargetGivesUpItsPods: whatever selects the same pods next is not stopped by an
-// object whose target is gone.
+// TestDeletedTargetGivesUpItsPods: an object whose target is gone does not stop the next object that selects the same
+// pods.
 func TestDeletedTargetGivesUpItsPods(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*controllerhorizontal.Config)

@@ -58,7 +58,7 @@ func TestDivergences(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen[name] = true
-		shown := compare(tell(t, divergence.None, story), tell(t, set, story))
+		shown := compare(play(t, divergence.None, story), play(t, set, story))
 		out = append(out, story+"\n----\n"+shown)
 	}
 	for _, d := range []divergence.Set{divergence.HistoryByUID, divergence.DropSeries} {
@@ -78,14 +78,14 @@ func TestDivergences(t *testing.T) {
 	}
 }
 
-// sight is what is shown at one moment.
-type sight struct {
+// view is the observed state at one moment.
+type view struct {
 	at   time.Duration
 	text string
 }
 
-// compare puts the two sides' sights below each other.
-func compare(theirs, ours []sight) string {
+// compare prints the two sides' states one below the other.
+func compare(theirs, ours []view) string {
 	var lines []string
 	for i := range theirs {
 		lines = append(lines,
@@ -95,10 +95,10 @@ func compare(theirs, ours []sight) string {
 	return strings.Join(lines, "\n")
 }
 
-// tell runs the scenario in a world of its own.
-func tell(t *testing.T, set divergence.Set, story string) []sight {
+// play runs the scenario in a world of its own.
+func play(t *testing.T, set divergence.Set, story string) []view {
 	t.Helper()
-	var sights []sight
+	var views []view
 	inWorld(t, func(_ *testing.T, w *world) {
 		w.Start(func(cfg *controllerhorizontal.Config) { cfg.Options.Divergences = set })
 		began, autoscalers := time.Now(), map[string]*autoscalingv2.HorizontalPodAutoscaler{}
@@ -107,7 +107,7 @@ func tell(t *testing.T, set divergence.Set, story string) []sight {
 			switch words[0] {
 			case "#":
 			case "show":
-				sights = append(sights, sight{at: time.Since(began).Round(time.Second), text: w.show(words[1:])})
+				views = append(views, view{at: time.Since(began).Round(time.Second), text: w.show(words[1:])})
 			case "deployment":
 				autoscalers[words[1]] = horizontaltest.Externally(w.Web(words[1], w.number(words[2])))
 			case "autoscaler":
@@ -117,10 +117,10 @@ func tell(t *testing.T, set divergence.Set, story string) []sight {
 			}
 		}
 	})
-	return sights
+	return views
 }
 
-// autoscaler adds the object of a Deployment that there is.
+// autoscaler adds the object of an existing Deployment.
 func (w *world) autoscaler(known map[string]*autoscalingv2.HorizontalPodAutoscaler, words []string) {
 	w.T.Helper()
 	args := map[string]string{"target": words[0], "uid": words[0], "min": "1", "max": "20"}
@@ -156,7 +156,7 @@ func (w *world) command(words []string) {
 	}
 }
 
-// maxShown is how many scale writes are shown.
+// maxShown is the number of scale writes shown.
 const maxShown = 5
 
 func (w *world) show(words []string) string {
@@ -179,7 +179,7 @@ func (w *world) show(words []string) string {
 	}
 }
 
-// desiredSeries are the series of desired replicas, by object.
+// desiredSeries returns the series of desired replicas, by object.
 func (w *world) desiredSeries() string {
 	families, err := w.Registry.Gather()
 	if err != nil {

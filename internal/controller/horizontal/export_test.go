@@ -29,7 +29,7 @@ const (
 	CallsPerWorker = callsPerWorker
 )
 
-// Policies makes policies as the record of one object does.
+// Policies computes policies like the record of one object.
 type Policies struct{ owned owned }
 
 func (p *Policies) Of(of observehorizontal.Autoscaler, options observehorizontal.Options) horizontal.Policy {
@@ -37,7 +37,7 @@ func (p *Policies) Of(of observehorizontal.Autoscaler, options observehorizontal
 	return policy
 }
 
-// NewIdle is a controller that decides nothing.
+// NewIdle returns a controller that decides nothing.
 func NewIdle() *Controller { return &Controller{queue: schedule.New()} }
 
 func (c *Controller) Queue() *schedule.Queue { return c.queue }
@@ -64,7 +64,7 @@ func (c *Controller) Get(key observe.Key) (observehorizontal.Autoscaler, error) 
 	return c.reconciler.observer.get(key)
 }
 
-// HPAs are those of the cache.
+// HPAs returns those of the cache.
 func (c *Controller) HPAs() []any { return c.hpaInformer.GetStore().List() }
 
 // IsRead reports whether an object has so many pods, whose kubelets have been read.
@@ -86,10 +86,10 @@ func (c *Controller) Work(ctx context.Context, item schedule.Item) {
 	c.reconciler.work(ctx, item)
 }
 
-// Records counts the objects that are remembered.
+// Records counts the objects with a record.
 func (c *Controller) Records() int { return c.records.count() }
 
-// Written notes that a status was written, which has this version since.
+// Written records a status write, after which the object has this version.
 func (c *Controller) Written(hpa *autoscalingv2.HorizontalPodAutoscaler, version string) {
 	c.reconciler.begin(observehorizontal.HPA(hpa)).status.Written(version)
 }
@@ -100,7 +100,7 @@ func (c *Controller) IsBehind(object *autoscalingv2.HorizontalPodAutoscaler) boo
 	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), trigger.Event)
 }
 
-// Learnt is what the forecast of an HPA has learnt.
+// Learnt returns what the forecast of an HPA has learnt.
 func (c *Controller) Learnt(name string) *forecast.State {
 	if record := c.records.find(observe.HPA("shop", name)); record != nil {
 		return record.state.Forecast
@@ -108,7 +108,7 @@ func (c *Controller) Learnt(name string) *forecast.State {
 	return nil
 }
 
-// RecordedSince is when the oldest point of the load of an HPA begins.
+// RecordedSince returns when the oldest point of the load of an HPA begins.
 func (c *Controller) RecordedSince(t *testing.T, name string) time.Time {
 	t.Helper()
 	encoded, _, err := c.EncodedHistory(observe.HPA("shop", name))

@@ -12,8 +12,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestForecastLearnsBetweenSyncPeriods: an object that asks for rare decisions is learnt of if it asks for a forecast
-// that acts, too. Otherwise its metric is asked for as seldom as without. The status shows how far that has come.
+// TestForecastLearnsBetweenSyncPeriods: an object with a long sync period gets additional decisions to learn from if it
+// asks for a forecast that acts. Otherwise its metric is requested as seldom as without a forecast. The status shows
+// the progress.
 func TestForecastLearnsBetweenSyncPeriods(t *testing.T) {
 	for name, c := range map[string]struct {
 		forecast *plimsollv1alpha1.Forecast
@@ -48,7 +49,7 @@ func TestForecastLearnsBetweenSyncPeriods(t *testing.T) {
 	}
 }
 
-// TestForecastThatIsOff: nothing is learnt, and nothing is decided for it.
+// TestForecastThatIsOff: it learns nothing, and triggers no decisions.
 func TestForecastThatIsOff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()

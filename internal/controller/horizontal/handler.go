@@ -31,7 +31,7 @@ type hpaHandler struct {
 	divergences divergence.Set
 	mode        takeover.Mode
 
-	// mu guards what follows, and keeps what is set by it in order.
+	// mu guards what follows, and orders the updates of the series and of the status writer's count.
 	mu sync.Mutex
 	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
 	hpas, workloads int
@@ -45,7 +45,7 @@ func (h *hpaHandler) OnAdd(object any, isInitial bool) {
 	}
 	h.count(autoscaler.Kind(), +1)
 	if isInitial && autoscaler.IsWorkload() {
-		// Another one of the same target may come before it.
+		// An autoscaler of the same target that takes precedence may follow in the list.
 		h.contests.Added(&h.records.of(autoscaler.Key()).contest, autoscaler)
 		h.records.targets.set(autoscaler)
 		return
@@ -53,7 +53,7 @@ func (h *hpaHandler) OnAdd(object any, isInitial bool) {
 	h.added(autoscaler)
 }
 
-// workloadsListed has the WorkloadAutoscalers decided that were there at the start.
+// workloadsListed schedules the WorkloadAutoscalers that existed at the start.
 func (h *hpaHandler) workloadsListed(keys []observe.Key) { h.decideAgain(keys) }
 
 // OnUpdate implements cache.ResourceEventHandler.
@@ -76,7 +76,7 @@ func (h *hpaHandler) OnDelete(object any) {
 	}
 }
 
-// autoscalerOf is what an informer holds in the loop's form.
+// autoscalerOf converts an informer's object to the loop's form.
 func autoscalerOf(object any) (observehorizontal.Autoscaler, bool) {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
@@ -136,21 +136,20 @@ func (h *hpaHandler) updated(old, autoscaler observehorizontal.Autoscaler) {
 	}
 }
 
-// decideAgain makes autoscalers due now.
 func (h *hpaHandler) decideAgain(keys []observe.Key) {
 	for _, key := range keys {
 		h.queue.AddFull(key, time.Now())
 	}
 }
 
-// specChanged has the HPA decided at once.
+// specChanged makes the HPA due now, and the others whose target it has taken or left.
 func (h *hpaHandler) specChanged(autoscaler observehorizontal.Autoscaler) {
 	h.decideAgain(h.records.targets.set(autoscaler))
 	h.queue.AddFull(autoscaler.Key(), time.Now())
 }
 
-// deleted drops what is known of the HPA. With history by name, as upstream, its record is kept
-// until it would have been decided next, and a new HPA of the same name inherits it.
+// deleted drops the HPA's pods and series. With history by name, as upstream, its record is kept until the next
+// decision would have been due, and a new HPA of the same name inherits it.
 func (h *hpaHandler) deleted(key observe.Key) {
 	if h.mode.Ignores(key.Kind) {
 		h.decideAgain(h.records.targets.forget(key))
@@ -166,7 +165,7 @@ func (h *hpaHandler) deleted(key observe.Key) {
 	}
 }
 
-// podHandler feeds the index of pods, and measures those that become ready.
+// podHandler feeds the index of pods, and measures the start-up time of pods that become ready.
 func (c *Controller) podHandler() podcache.Handler[*observe.Pod] {
 	h := c.pods.Handler(c.triggers.podsChanged())
 	h.Update = func(before, after *observe.Pod) {

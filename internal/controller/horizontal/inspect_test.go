@@ -26,8 +26,8 @@ func (w *world) replay(t *testing.T, object string, set divergence.Set) *horizon
 	return w.ReplayOf(t, observe.HPA("shop", object), set)
 }
 
-// TestSurgeReplays: a decision that the surge window made is made again from what is
-// saved of it: both windows, the whole state, times to the nanosecond.
+// TestSurgeReplays: a decision of the surge window can be repeated from its snapshot: both windows, the whole state,
+// times to the nanosecond.
 func TestSurgeReplays(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a", "b")
@@ -64,7 +64,7 @@ func TestSurgeReplays(t *testing.T) {
 	})
 }
 
-// TestDoublingReplays: so is one that had to wait for a second to be over.
+// TestDoublingReplays: so can one that had to wait for the end of a second.
 func TestDoublingReplays(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -80,7 +80,7 @@ func TestDoublingReplays(t *testing.T) {
 	})
 }
 
-// TestContainersReplay: a pod, each of two containers of it, and its memory.
+// TestContainersReplay: metrics of a pod, of each of its two containers, and of its memory.
 func TestContainersReplay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -111,7 +111,7 @@ func TestContainersReplay(t *testing.T) {
 	})
 }
 
-// TestEveryWayReplays: whatever a decision is made of is saved with it.
+// TestEveryWayReplays: a snapshot has all inputs of a decision.
 func TestEveryWayReplays(t *testing.T) {
 	branch := func(b horizontal.Branch) func(*horizontal.Decision) bool {
 		return func(d *horizontal.Decision) bool { return d.Branch == b }
@@ -233,7 +233,7 @@ func TestEveryWayReplays(t *testing.T) {
 	}
 }
 
-// TestInspectingEnds: an inspector that was stopped receives no more decisions, the others do.
+// TestInspectingEnds: a stopped inspector receives no more decisions, the others do.
 func TestInspectingEnds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := observe.HPA("shop", "web")

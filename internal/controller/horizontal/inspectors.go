@@ -11,17 +11,16 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Inspector receives a decision: with all that it is made of, for plimsoll evaluate to decide
-// alike, and with the decision, which is good until the inspector returns. The worker waits for
-// it, so it takes no time and makes no calls.
+// Inspector receives a decision and all its inputs, from which plimsoll evaluate decides the same. Both are valid until
+// the inspector returns. The worker waits for it, so it takes no time and makes no calls.
 type Inspector func(step *snapshothorizontal.Step, d *horizontal.Decision)
 
-// inspectors are those of all HPAs. An HPA without one costs nothing.
+// inspectors has those of all HPAs. An HPA without one costs nothing.
 type inspectors struct {
 	options observehorizontal.Options
-	// looksForConflicts says that observations have conflicts with vertical autoscalers.
+	// looksForConflicts is set if observations include conflicts with vertical autoscalers.
 	looksForConflicts bool
-	// count is how many there are.
+	// count is the number of inspectors. It saves the lock while there are none.
 	count atomic.Int32
 
 	// mu guards what follows.
@@ -35,7 +34,6 @@ func newInspectors(cfg *Config) *inspectors {
 	}
 }
 
-// add has an inspector receive each decision on an HPA until it is stopped.
 func (s *inspectors) add(key observe.Key, inspector Inspector) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,15 +56,14 @@ func (s *inspectors) remove(key observe.Key, added *Inspector) {
 	}
 }
 
-// of is a copy: inspectors come and go meanwhile.
+// of returns a copy: inspectors may be added and removed meanwhile.
 func (s *inspectors) of(key observe.Key) []*Inspector {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.byHPA[key])
 }
 
-// prepare makes what the inspectors of the decision will receive, before the state goes into it;
-// nil if there are none.
+// prepare copies the inputs for the inspectors of a decision, before Decide consumes the state; nil without inspectors.
 func (s *inspectors) prepare(p *pass) *snapshothorizontal.Step {
 	if s.count.Load() == 0 || len(s.of(p.autoscaler.Key())) == 0 {
 		return nil
@@ -85,7 +82,6 @@ func (s *inspectors) prepare(p *pass) *snapshothorizontal.Step {
 	return step
 }
 
-// send hands the decision to its inspectors.
 func (s *inspectors) send(p *pass, step *snapshothorizontal.Step, d *horizontal.Decision) {
 	if step == nil {
 		return

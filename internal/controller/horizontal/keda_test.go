@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// ofKEDA is the HPA that KEDA makes of a ScaledObject with the same target and metrics.
+// ofKEDA returns the HPA that KEDA creates for a ScaledObject with the same target and metrics.
 func ofKEDA(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	hpa = hpa.DeepCopy()
 	hpa.OwnerReferences = []metav1.OwnerReference{{
@@ -36,8 +36,8 @@ func (w *world) besideKEDA() (*horizontaltest.WorkloadAPI, *autoscalingv2.Horizo
 }
 
 // TestKEDAsHPA: a WorkloadAutoscaler does not act while KEDA has an HPA for its target, names that HPA in its condition
-// and an event, and acts when KEDA has deleted it. KEDA deletes and creates it again within a moment where its name
-// changes.
+// and an event, and acts when KEDA has deleted it. When its name changes, KEDA deletes and recreates it within a
+// moment.
 func TestKEDAsHPA(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, hpa := w.besideKEDA()
@@ -72,7 +72,7 @@ func TestKEDAsHPA(t *testing.T) {
 	})
 }
 
-// TestHPAThatComesDuringADecision: KEDA makes its HPA while a decision waits for a slow adapter. The decision is not
+// TestHPAThatComesDuringADecision: KEDA creates its HPA while a decision waits for a slow adapter. The decision is not
 // carried out.
 func TestHPAThatComesDuringADecision(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -102,8 +102,8 @@ func TestHPAThatComesDuringADecision(t *testing.T) {
 	})
 }
 
-// TestLastDecisionOfAnHPA: kube-controller-manager repeats the write of a decision that is under way when its HPA is
-// deleted. The WorkloadAutoscaler has not acted by then, and begins a moment later, at once.
+// TestLastDecisionOfAnHPA: kube-controller-manager repeats the write of a decision that was in progress when its HPA
+// was deleted. The WorkloadAutoscaler acts only after that, but without waiting for its sync period.
 func TestLastDecisionOfAnHPA(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.besideKEDA()

@@ -30,8 +30,8 @@ func (r *reconciler) newKeeper(cfg *Config) (*checkpoints.Keeper, error) {
 	})
 }
 
-// restore merges an object's checkpoint into its history and forecast, once it is read. The caller is the object's
-// worker. No decision waits for it.
+// restore merges an object's checkpoint into its history and forecast, once the keeper has read it. Only the object's
+// worker calls it. No decision waits for it.
 func (r *reconciler) restore(autoscaler observehorizontal.Autoscaler, record *hpaRecord) {
 	if r.keeper == nil || record.isRestored.Load() {
 		return
@@ -56,7 +56,7 @@ func (r *hpaRecord) mergeHistory(encoded []byte) error {
 	return nil
 }
 
-// mergeForecast goes on with what was saved, unless more has been learnt since the start.
+// mergeForecast replaces the forecast by the saved one, unless this process has learnt more since its start.
 func (r *hpaRecord) mergeForecast(encoded []byte) error {
 	if len(encoded) == 0 {
 		return nil
@@ -69,9 +69,9 @@ func (r *hpaRecord) mergeForecast(encoded []byte) error {
 	return nil
 }
 
-// encode is what is saved of an object. Nothing is while it is left to another controller, or compared with that one's
-// decisions alone: it may be another Plimsoll, which saves what it learns. Nor is what was restored, as long as nothing
-// is new.
+// encode returns the data to save of an object. It returns none if another controller acts on the object, or if
+// decisions are only compared with those of another controller: that one may be another Plimsoll, which saves its own.
+// It returns none either if nothing is new since the checkpoint was read.
 func (r *reconciler) encode(key observe.Key, uid types.UID) (checkpoints.Data, error) {
 	record := r.records.find(key)
 	if record == nil || r.hpas.Compares(key.Kind) {

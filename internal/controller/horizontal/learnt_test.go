@@ -23,7 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// savedCheckpoints are those of an API server; with an error it answers nothing.
+// savedCheckpoints are those of a fake API server; with an error it refuses all calls.
 type savedCheckpoints struct {
 	err error
 	// listed is called before they are listed; it may be nil.
@@ -86,7 +86,7 @@ func (s *savedCheckpoints) Delete(_ context.Context, name types.NamespacedName, 
 	return s.err
 }
 
-// of is the checkpoint of an HPA.
+// of returns the checkpoint of an HPA.
 func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.AutoscalerCheckpointStatus {
 	t.Helper()
 	o, err := s.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "hpa-" + name})
@@ -96,7 +96,7 @@ func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.Autosc
 	return o.Status
 }
 
-// learning runs a controller that keeps what it learns in these checkpoints, until it is told to end.
+// learning runs a controller with these checkpoints until it is stopped.
 func (w *world) learning(saved checkpoints.Client) (controller *controllerhorizontal.Controller) {
 	w.Made = func(c *controllerhorizontal.Controller) { controller = c }
 	w.Start(func(c *controllerhorizontal.Config) {
@@ -105,9 +105,9 @@ func (w *world) learning(saved checkpoints.Client) (controller *controllerhorizo
 	return controller
 }
 
-// TestWhatIsLearntOutlivesTheProcess: the next one goes on with it, and saves more than that. Another HPA of the name
-// begins anew.
-func TestWhatIsLearntOutlivesTheProcess(t *testing.T) {
+// TestForecastSurvivesRestart: the next process continues with it, and saves more than that. Another HPA of the same
+// name starts over.
+func TestForecastSurvivesRestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 		controller := w.learning(saved)
@@ -144,7 +144,7 @@ func TestWhatIsLearntOutlivesTheProcess(t *testing.T) {
 	})
 }
 
-// TestDamagedForecastIsNotUsed, and is replaced by what is learnt since.
+// TestDamagedForecastIsNotUsed: it is replaced by the forecast learnt since.
 func TestDamagedForecastIsNotUsed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.Web("web", 3)
@@ -161,7 +161,7 @@ func TestDamagedForecastIsNotUsed(t *testing.T) {
 	})
 }
 
-// damagedOf are the checkpoints of an API server that has one of this HPA, which cannot be decoded.
+// damagedOf returns the checkpoints of an API server that has one of this HPA, which cannot be decoded.
 func damagedOf(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) *savedCheckpoints {
 	t.Helper()
 	saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
@@ -177,8 +177,8 @@ func damagedOf(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) *savedC
 	return saved
 }
 
-// TestPanicOverACheckpoint: whoever may write checkpoints controls what is decoded. A panic over one must not end the
-// process at each start.
+// TestPanicOverACheckpoint: users who may write checkpoints control the decoder's input. A panic over one must not end
+// the process at each start.
 func TestPanicOverACheckpoint(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.Web("web", 3)
@@ -202,8 +202,8 @@ func TestPanicOverACheckpoint(t *testing.T) {
 	})
 }
 
-// TestDecisionsDoNotNeedCheckpoints: where their definition is missing, or what they say cannot be read, everything
-// goes on.
+// TestDecisionsDoNotNeedCheckpoints: decisions continue if the definition of checkpoints is missing, or if they are
+// unreadable.
 func TestDecisionsDoNotNeedCheckpoints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		resource := plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints)
@@ -266,7 +266,7 @@ func TestOtherControllersObjectIsNotSaved(t *testing.T) {
 	})
 }
 
-// TestNothingNewIsNotSaved: what was restored is not written again, as if it were as new.
+// TestNothingNewIsNotSaved: a restored checkpoint is not written again, with a new time, before there is more.
 func TestNothingNewIsNotSaved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
@@ -289,7 +289,8 @@ func TestNothingNewIsNotSaved(t *testing.T) {
 	})
 }
 
-// TestWorkloadAutoscalersAreKnownFirst: checkpoints are read when their cache is filled, or at once where there are none.
+// TestWorkloadAutoscalersAreKnownFirst: checkpoints are read once the cache of WorkloadAutoscalers is filled, or at
+// once if there are none.
 func TestWorkloadAutoscalersAreKnownFirst(t *testing.T) {
 	for why, isNotServed := range map[string]bool{"served": false, "not served": true} {
 		t.Run(why, func(t *testing.T) {
@@ -320,8 +321,8 @@ func TestWorkloadAutoscalersAreKnownFirst(t *testing.T) {
 	}
 }
 
-// TestNotRestoredIsSaid: while checkpoints cannot be read, a history is the time since the start alone.
-func TestNotRestoredIsSaid(t *testing.T) {
+// TestIncompleteHistoryIsReported: while checkpoints cannot be read, a history covers only the time since the start.
+func TestIncompleteHistoryIsReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{
 			objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{},

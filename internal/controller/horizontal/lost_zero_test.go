@@ -31,8 +31,8 @@ func (l losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.WorkloadAPI.RoundTrip(r)
 }
 
-// A target that was scaled to zero comes back when more replicas are asked for, although the status write that should
-// have said ScaledToZero failed, for a while or until then.
+// A target that was scaled to zero is scaled up again when more replicas are proposed, although the status write with
+// ScaledToZero failed, for a while or until then.
 func TestZeroAfterALostStatusWrite(t *testing.T) {
 	for name, tt := range map[string]struct {
 		isPaused, isLostTillTheEnd, isAtZeroBefore bool
@@ -97,7 +97,7 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 	}
 }
 
-// So does it under a new leader, where the old one ended between the two writes.
+// The same with a new leader, after the old one ended between the two writes.
 func TestZeroUnderANewLeader(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()

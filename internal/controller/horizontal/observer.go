@@ -16,7 +16,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// observer makes the observation of a decision.
+// observer reads the inputs of a decision.
 type observer struct {
 	// get reads an HPA from the cache.
 	get     func(key observe.Key) (observehorizontal.Autoscaler, error)
@@ -26,7 +26,7 @@ type observer struct {
 	reader  *readings.Reader
 	// conflict may be nil.
 	conflict func(observehorizontal.Autoscaler) string
-	// startUp is how long the target's pods took to be ready that scale-ups have created; 0 if none has.
+	// startUp returns the time to readiness of the pods that scale-ups have created; 0 if no pod was created so.
 	startUp func(key observe.Key, now time.Time) time.Duration
 	options observehorizontal.Options
 }
@@ -35,7 +35,7 @@ type observer struct {
 func (o *observer) observe(ctx context.Context, p *pass) error {
 	options := o.options
 	if p.purpose == toProbe && !p.autoscaler.IsWorkload() {
-		// As kube-controller-manager decides.
+		// Decide as kube-controller-manager does.
 		options.Divergences = divergence.None
 	}
 	p.policy, p.observation.Refusal = p.record.policyOf(p.autoscaler, options)
@@ -55,19 +55,18 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 		p.observation.Target.Error = p.scale.Err.Error()
 	}
 	if p.observation.Target.Error != "" {
-		// Without a target it has no pods, and another HPA may scale them. Upstream keeps what
-		// was once claimed.
+		// Without a target the HPA has no pods, and another HPA may scale them. Upstream keeps its claim on pods.
 		if p.scale.IsNotFound() && p.policy.Divergences.Has(divergence.OutOfRange) {
 			o.pods.Delete(p.autoscaler.Key())
 		}
-		// A target that cannot be read for a moment is no reason to lose what is known of its pods.
+		// Keep the subscriptions while a target cannot be read for a moment.
 		o.subscribe(p, p.record.isSubscribed && !p.scale.IsNotFound() && !p.scale.IsReferenceInvalid())
 		return nil
 	}
 	return o.observeMetrics(ctx, p)
 }
 
-// observeWorkload adds what matters to a WorkloadAutoscaler alone.
+// observeWorkload adds the inputs that only a WorkloadAutoscaler has.
 func (o *observer) observeWorkload(p *pass) {
 	p.observation.CreatedAt = p.autoscaler.CreationTimestamp.Time
 	p.observation.Shown = p.autoscaler.Shown()
@@ -82,13 +81,13 @@ func (o *observer) observeWorkload(p *pass) {
 	p.observation.Refusal = p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
 }
 
-// refusalBecauseOf is why a WorkloadAutoscaler does not act while a rival has the target.
+// refusalBecauseOf returns why a WorkloadAutoscaler does not act while a rival has the target.
 func refusalBecauseOf(rival observe.Key, target string, m mode.Mode) horizontal.Refusal {
-	shortly := "HPA"
+	abbreviation := "HPA"
 	if rival.Kind == observe.WorkloadAutoscaler {
-		shortly = "WLA"
+		abbreviation = "WLA"
 	}
-	// Who deletes the other one because of this text must not be left with none that scales.
+	// A user who deletes the other autoscaler because of this text must not end up with none that scales.
 	later := "scales once that one is deleted"
 	if m == mode.Preview {
 		later = "scales nothing in mode Preview"
@@ -97,11 +96,11 @@ func refusalBecauseOf(rival observe.Key, target string, m mode.Mode) horizontal.
 		Reason: statusreport.AnotherAutoscaler,
 		Message: fmt.Sprintf("%s %s scales %s: this WorkloadAutoscaler decides too, and %s", rival.Kind,
 			rival.NamespacedName, target, later),
-		Summary: fmt.Sprintf("waits for %s %s to be removed", shortly, rival.Name),
+		Summary: fmt.Sprintf("waits for %s %s to be removed", abbreviation, rival.Name),
 	}
 }
 
-// observeMetrics reads the pods and the metrics where the decision needs them.
+// observeMetrics reads the pods and the metrics if the decision needs them.
 func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	o.observeTarget(p)
 	if p.purpose == toShadow {
@@ -148,8 +147,8 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	return o.unchanged(p.autoscaler)
 }
 
-// subscribe has what the object's metrics need collected from now on, if they are needed: that of an edited object
-// in place of what it had. The pods follow once they are known.
+// subscribe starts collecting the object's metrics if they are needed, in place of those before an edit, and stops it
+// otherwise. SetPods and Follow add the pods once they are known.
 func (o *observer) subscribe(p *pass, isNeeded bool) {
 	p.record.isSubscribed = isNeeded
 	if !isNeeded || !o.readsNodes(p) {
@@ -165,7 +164,7 @@ func (o *observer) subscribe(p *pass, isNeeded bool) {
 	o.reader.Own.Set(p.autoscaler.Key(), specs)
 }
 
-// readsNodes reports whether the decision is made on samples of the nodes.
+// readsNodes reports whether the decision uses samples of the nodes.
 func (o *observer) readsNodes(p *pass) bool {
 	return p.purpose == toAct && o.reader.ReadsKubelets(&p.policy)
 }
@@ -174,8 +173,8 @@ func (o *observer) observeTarget(p *pass) {
 	target, selector := p.scale.Translate(&p.record.scaling, p.autoscaler.SelectsByOwner())
 	p.observation.Target = target
 	if !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
-		// Another HPA may scale the pods of one that is switched off, or whose selector cannot
-		// be used. Upstream keeps what was once claimed.
+		// Another HPA may scale the pods if this one is switched off, or if its selector cannot be used. Upstream keeps its
+		// claim.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {
 			o.pods.Delete(p.autoscaler.Key())
 		}
@@ -185,29 +184,30 @@ func (o *observer) observeTarget(p *pass) {
 	if o.readsNodes(p) {
 		follower = p.record
 	}
-	both := ""
+	overlapping := ""
 	switch {
 	case p.observation.Refusal.Reason != "":
 		// The pods are the rival's.
 		o.pods.Watch(p.autoscaler.Key(), selector, follower)
 	case p.purpose == toProbe:
-		// Another controller may act on them. What this one would write is compared as if it had them alone.
+		// Another controller may act on them. The result is compared with what that one writes as if no other HPA claimed
+		// them.
 		o.pods.Claim(p.autoscaler.Key(), selector, follower)
 	case p.autoscaler.IsPreview():
 		o.pods.Watch(p.autoscaler.Key(), selector, follower)
-		both = o.pods.Overlap(p.autoscaler.Key())
+		overlapping = o.pods.Overlap(p.autoscaler.Key())
 	default:
-		both = o.pods.Claim(p.autoscaler.Key(), selector, follower)
+		overlapping = o.pods.Claim(p.autoscaler.Key(), selector, follower)
 	}
-	if both != "" {
+	if overlapping != "" {
 		p.observation.Target.Selector.SetAmbiguous(
 			fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
-				p.scale.Target.Scale.Status.Selector, both))
+				p.scale.Target.Scale.Status.Selector, overlapping))
 	}
 }
 
-// claimKnown claims the pods of an HPA that another controller scales, if an informer has its target: another
-// autoscaler of these pods must stop all the same.
+// claimKnown claims the pods of an HPA that another controller scales, if an informer has its target: an HPA that
+// overlaps with it must not act either.
 func (o *observer) claimKnown(p *pass) {
 	if observed, isKnown := o.scaler.Known(p.autoscaler); isKnown {
 		target, selector := observed.Translate(&p.record.scaling, p.autoscaler.SelectsByOwner())
@@ -219,8 +219,8 @@ func (o *observer) claimKnown(p *pass) {
 	o.pods.Delete(p.autoscaler.Key())
 }
 
-// unchanged is an error if the HPA is no longer the one that was observed: the metrics APIs may
-// have taken seconds to answer.
+// unchanged returns an error if the HPA is no longer the observed one: the metrics APIs may have taken seconds to
+// answer.
 func (o *observer) unchanged(autoscaler observehorizontal.Autoscaler) error {
 	now, err := o.get(autoscaler.Key())
 	if err != nil || now.UID != autoscaler.UID ||
@@ -230,8 +230,8 @@ func (o *observer) unchanged(autoscaler observehorizontal.Autoscaler) error {
 	return nil
 }
 
-// mayScale is an error if the object is no longer the one that was observed, or if its target has got another
-// autoscaler: it must not be scaled on what was decided without that one.
+// mayScale returns an error if the object is no longer the observed one, or if its target has got another autoscaler
+// since: the decision does not take that one into account.
 func (o *observer) mayScale(autoscaler observehorizontal.Autoscaler) error {
 	if _, isThere := o.records.targets.rivalOf(autoscaler.Key()); isThere {
 		return scaling.ErrSuperseded
@@ -239,7 +239,7 @@ func (o *observer) mayScale(autoscaler observehorizontal.Autoscaler) error {
 	return o.unchanged(autoscaler)
 }
 
-// isCached reports whether the cache still has this very HPA.
+// isCached reports whether the cache still has this version of the HPA.
 func (o *observer) isCached(autoscaler observehorizontal.Autoscaler) bool {
 	now, err := o.get(autoscaler.Key())
 	return err == nil && now == autoscaler

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 )
 
-// A WorkloadAutoscaler stops where its pods belong to another autoscaler too, whoever acts on that one. HPAs that are
-// left to another controller keep their pods, although nothing is read for them.
+// A WorkloadAutoscaler stops if its pods belong to another autoscaler too, whichever controller acts on that one. HPAs
+// that are left to another controller keep their pods, although Plimsoll reads nothing for them.
 func TestPodsOfAnHPAThatIsLeftToAnother(t *testing.T) {
 	for _, mode := range []takeover.Mode{takeover.Act, takeover.Auto} {
 		inWorld(t, func(t *testing.T, w *world) {

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestCountThatAlwaysMoves: another writer sets the target's replica count each time that Plimsoll
-// is about to. Metrics are asked for anew at once only once in a sync period, and writes become
-// rarer; once the replica count stays, it is decided on.
+// TestCountThatAlwaysMoves: another writer sets the target's replica count each time before Plimsoll does. Plimsoll
+// requests all metrics again at once only once in a sync period, and writes less often; once the replica count stays,
+// it decides normally.
 func TestCountThatAlwaysMoves(t *testing.T) {
 	for name, isTriggered := range map[string]bool{"by the clock alone": false, "by samples and events, too": true} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestCountThatAlwaysMoves(t *testing.T) {
 				w.Start(func(c *controllerhorizontal.Config) { c.Triggers = isTriggered })
 				w.Pass(time.Minute)
 				t.Logf("in a minute: %d requests for metrics, %d scale writes", asked.Load(), puts.Load())
-				// The first turns of an object may be half a period apart.
+				// The first decisions on an object may be half a period apart.
 				if got, most := asked.Load(), 2*(int32(time.Minute/horizontaltest.Period)+2); got > most {
 					t.Errorf("%d requests for metrics in a minute, want %d at most", got, most)
 				}

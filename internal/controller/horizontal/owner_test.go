@@ -38,7 +38,7 @@ func (w *world) addOwned(set string, pods int) {
 	}
 }
 
-// adopt makes the pods that web made those of a ReplicaSet.
+// adopt makes a ReplicaSet the owner of web's pods.
 func (w *world) adopt(deployment, set string, pods int) {
 	w.addSet(set, deployment)
 	for i := range pods {
@@ -48,8 +48,8 @@ func (w *world) adopt(deployment, set string, pods int) {
 	}
 }
 
-// TestOwnPodsAlone: two Deployments have one selector. By labels, each WorkloadAutoscaler has the pods of both, and
-// neither acts. By owner each has its own, and acts.
+// TestOwnPodsAlone: two Deployments have the same selector. With selection by labels, each WorkloadAutoscaler has the
+// pods of both, and neither acts. With selection by owner each has its own, and acts.
 func TestOwnPodsAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		strategy plimsollv1alpha1.SelectionStrategy
@@ -100,8 +100,8 @@ func TestOwnPodsAlone(t *testing.T) {
 	}
 }
 
-// TestOwnerNotKnownYet: pods whose ReplicaSet the cache does not have yet are not taken for others' pods: nothing is
-// decided until it is there, or cannot be expected any more.
+// TestOwnerNotKnownYet: pods whose ReplicaSet is not in the cache yet do not count as pods of another owner: there is
+// no decision until the ReplicaSet arrives, or can no longer be expected.
 func TestOwnerNotKnownYet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -112,7 +112,7 @@ func TestOwnerNotKnownYet(t *testing.T) {
 		w.Start(api.Serve)
 		w.Pass(horizontaltest.Period)
 		w.Set(func() { w.Usage = 200 })
-		// A rollout, of which the pods come first.
+		// A rollout whose pods arrive before their ReplicaSet.
 		w.addOwned("web-2", 2)
 		w.Pass(horizontaltest.Period)
 		if writes := w.ScaleWrites(); len(writes) > 0 {
@@ -136,8 +136,8 @@ func TestOwnerNotKnownYet(t *testing.T) {
 	})
 }
 
-// TestPreviewStopsNoOther: a WorkloadAutoscaler whose pods are an HPA's too shows that in mode Preview, and the HPA goes
-// on. In mode Active both stop.
+// TestPreviewStopsNoOther: a WorkloadAutoscaler whose pods are an HPA's too reports that in mode Preview, and the HPA
+// continues. In mode Active both stop.
 func TestPreviewStopsNoOther(t *testing.T) {
 	for mode, want := range map[plimsollv1alpha1.Mode]string{
 		plimsollv1alpha1.ModePreview: "True ValidMetricFound", plimsollv1alpha1.ModeActive: "False AmbiguousSelector",

@@ -19,26 +19,24 @@ type pass struct {
 	autoscaler observehorizontal.Autoscaler
 	record     *hpaRecord
 	policy     horizontal.Policy
-	// began is when the worker began with the HPA; start when it began to observe, which is
-	// later where the target's scale had to be asked for; decided when the decision was made.
+	// began is when the worker started on the HPA; start when it started to observe, which is later if the target's scale
+	// had to be requested; decided when the decision was made.
 	began, start, decided time.Time
 
 	observation horizontal.Observation
-	// scale, pods and metrics are what the observation was made of.
+	// scale, pods, metrics and result are the inputs of the observation.
 	scale   scaling.Observed
 	pods    []*observe.Pod
 	metrics readings.Decision
 	result  readings.Result
-	// purpose is what the decision is for.
 	purpose purpose
-	// actual is what the other controller did, where the decision is compared.
+	// actual is the other controller's decision, if the two are compared.
 	actual  takeover.Actual
 	scratch *scratch
-	// update is what is reported.
+	// update is the status to write.
 	update status.Update
 }
 
-// purpose is what a decision is for.
 type purpose uint8
 
 const (
@@ -50,11 +48,12 @@ const (
 	toProbe
 )
 
-// isFull reports whether everything is asked anew.
+// isFull reports whether the decision requests all metrics and the scale again.
 func (p *pass) isFull() bool { return p.observation.Trigger == trigger.Periodic }
 
-// isByEventAlone reports whether the decision, which lowers nothing, may be followed by none that is on new samples:
-// servers may answer the same for hours. Kubelets have other samples every second.
+// isByEventAlone reports whether an event alone caused the decision, without samples of kubelets. Such a decision
+// lowers nothing and does not replace the periodic one: a server may return the same values for hours, so that no new
+// sample may trigger another.
 func (p *pass) isByEventAlone() bool {
 	return p.observation.Trigger == trigger.Event && !p.result.HasKubelets
 }
@@ -64,23 +63,20 @@ func (p *pass) mayLower() bool {
 	return p.observation.Trigger != trigger.Event && !p.observation.NewerAwaited
 }
 
-// comparePeriodically makes the decision one that the other controller could have made, which
-// decides by its sync period alone.
+// comparePeriodically makes the decision comparable with the other controller's, which decides by its sync period
+// alone.
 func (p *pass) comparePeriodically() {
 	p.observation.Trigger, p.observation.NewerAwaited = trigger.Periodic, false
 }
 
-// scratch is the memory that a decision needs while it is made; each is used by many
-// decisions, one after the other.
+// scratch has the buffers of a decision while it is made. Decisions share them one after the other.
 type scratch struct {
 	pods     []*observe.Pod
 	readings readings.Scratch
 }
 
-// scratchPool has those that no decision uses.
 type scratchPool struct{ pool sync.Pool }
 
-// acquire lends a decision buffers to work in.
 func (s *scratchPool) acquire(p *pass) {
 	p.scratch, _ = s.pool.Get().(*scratch)
 	if p.scratch == nil {
@@ -88,9 +84,9 @@ func (s *scratchPool) acquire(p *pass) {
 	}
 }
 
-// release takes them back. Nothing of the decision may be used after that.
+// release returns the buffers to the pool. Nothing of the decision may be used after that.
 func (s *scratchPool) release(p *pass) {
-	// What the buffers hold would keep removed HPAs and pods alive.
+	// Pointers in the buffers would keep removed HPAs and pods alive.
 	clear(p.scratch.pods)
 	p.scratch.readings.Reset()
 	s.pool.Put(p.scratch)

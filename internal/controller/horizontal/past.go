@@ -13,20 +13,22 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Past reads what was before an object was decided here. None of its methods waits for that.
+// Past reads the load from before this process first decided an object. Only the wait function that Start returns
+// blocks.
 type Past interface {
-	// Ask has the past of an object read that has this policy and these pods. It is false if that cannot be known.
+	// Ask starts reading the past of an object with this policy and these pods. It returns false if there is no way to
+	// read it.
 	Ask(of observehorizontal.Autoscaler, policy *horizontal.Policy, pods []*observe.Pod, startUp time.Duration) bool
-	// Take is what was read, once; it is over if nothing more will come.
+	// Take returns the data read so far, once; isOver is set if nothing more will come.
 	Take(key observe.Key, uid types.UID) (data checkpoints.Data, isOver bool)
 	// Forget drops an object.
 	Forget(key observe.Key)
-	// Start reads until ctx ends; wait waits for the end of that.
+	// Start reads until ctx ends; wait blocks until the last read has ended.
 	Start(ctx context.Context) (wait func())
 }
 
-// fillPast starts and merges the backfill of an object's history, once its checkpoint was read. The caller is the
-// object's worker. It never blocks a decision.
+// fillPast starts the backfill of an object's history once its checkpoint was read, and merges the result. Only the
+// object's worker calls it. It never blocks a decision.
 func (r *reconciler) fillPast(p *pass) {
 	record, settings := p.record, &p.policy.Forecast
 	if r.past == nil || r.keeper != nil && !record.isRestored.Load() {

@@ -19,7 +19,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// pastOf knows the past two days of everything some time after it was asked.
+// pastOf has the past two days of every object some time after Ask.
 type pastOf struct {
 	t     *testing.T
 	after time.Duration
@@ -28,7 +28,7 @@ type pastOf struct {
 	asked    int
 	at       time.Time
 	settings forecast.Settings
-	// isTaken, isForgotten and hasBegun are what was called.
+	// isTaken, isForgotten and hasBegun record the calls.
 	isTaken, isForgotten, hasBegun bool
 }
 
@@ -82,7 +82,8 @@ func (p *pastOf) Start(context.Context) (wait func()) {
 	return func() {}
 }
 
-// TestPastIsFilledIn where no checkpoint knows it: once, while decisions go on. What has its own past is not asked about.
+// TestPastIsFilledIn: if no checkpoint has it: once, while decisions continue. An object with a history does not need
+// it.
 func TestPastIsFilledIn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}

@@ -24,7 +24,6 @@ import (
 
 // reconciler decides HPAs and carries decisions out.
 type reconciler struct {
-	// hpas is what becomes of HorizontalPodAutoscalers.
 	hpas        HPAMode
 	divergences divergence.Set
 	syncPeriod  time.Duration
@@ -43,17 +42,16 @@ type reconciler struct {
 	inspectors *inspectors
 	series     *monitor.Series
 	scratches  scratchPool
-	// keeper is nil if nothing is kept over restarts.
+	// keeper is nil without checkpoints.
 	keeper *checkpoints.Keeper
 }
 
-// batchTime is for how long a worker goes on with what is due next, which then waits for no new
-// goroutine: that one's stack would have to grow first, and where the processors are busy it
-// would wait behind all scrapes that are under way. What waits for a worker gets one soon after.
+// batchTime is the time for which a worker takes further items that are due, which spares them a new goroutine: that
+// one's stack would have to grow first, and on busy processors it would wait behind all scrapes in progress. A decision
+// that waits for a worker gets one soon after.
 const batchTime = 10 * time.Millisecond
 
-// work decides HPAs that are due, this one first. The caller has acquired a worker, which is
-// released at the end.
+// work decides HPAs that are due, this one first. The caller has acquired a worker; work releases it.
 func (r *reconciler) work(ctx context.Context, item schedule.Item) {
 	defer r.workers.Release()
 	for end := time.Now().Add(batchTime); ; {
@@ -69,7 +67,6 @@ func (r *reconciler) work(ctx context.Context, item schedule.Item) {
 	}
 }
 
-// workOn decides one HPA.
 func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 	r.series.Lateness.Observe(time.Since(item.Due).Seconds())
 	full := time.Now().Add(r.syncPeriod)
@@ -86,11 +83,11 @@ func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 	full = r.reconcile(ctx, autoscaler, item)
 }
 
-// forget drops an HPA that is gone. A worker has it.
+// forget drops a deleted HPA. The caller is the HPA's worker.
 func (r *reconciler) forget(key observe.Key) {
 	r.queue.Forget(key)
 	r.observer.pods.Delete(key)
-	// A worker may have had the HPA while it was deleted.
+	// A worker may have set series after the deletion dropped them.
 	if r.divergences.Has(divergence.DropSeries) {
 		r.series.Forget(key)
 	}
@@ -108,8 +105,7 @@ func (r *reconciler) forget(key observe.Key) {
 	r.records.forget(key)
 }
 
-// begin is the HPA's record for a decision, with the history of another HPA of the same name
-// left behind.
+// begin returns the HPA's record for a decision, without the history of a deleted HPA of the same name.
 func (r *reconciler) begin(autoscaler observehorizontal.Autoscaler) *hpaRecord {
 	now := time.Now()
 	record := r.records.begin(autoscaler.Key(), now)
@@ -131,8 +127,7 @@ func (r *reconciler) begin(autoscaler observehorizontal.Autoscaler) *hpaRecord {
 	return record
 }
 
-// reconcile decides on the HPA, unless it has to wait, and says when it is to be decided in full
-// again.
+// reconcile decides the HPA, unless it has to wait, and returns when the next full decision is due.
 func (r *reconciler) reconcile(
 	ctx context.Context, autoscaler observehorizontal.Autoscaler, item schedule.Item,
 ) (due time.Time) {
@@ -143,7 +138,7 @@ func (r *reconciler) reconcile(
 	if p.isFull() {
 		due = schedule.Following(autoscaler.UID, p.start, r.periodOf(autoscaler))
 	}
-	// Who writes checkpoints and statuses controls what is decoded from here on.
+	// The writers of checkpoints and statuses control the input from here on.
 	defer r.recoverPanic(p)
 	r.restore(autoscaler, p.record)
 	if r.status.IsBehind(&p.record.status, autoscaler, p.start, p.observation.Trigger) {
@@ -152,7 +147,7 @@ func (r *reconciler) reconcile(
 			return time.Now()
 		}
 		if !r.observer.isCached(autoscaler) {
-			// The cache has caught up in the meantime.
+			// The cache has caught up since.
 			r.triggers.cacheChanged(autoscaler.Key(), p.record)
 		}
 		return due
@@ -168,13 +163,12 @@ func (r *reconciler) reconcile(
 	return p.record.followed.Due(p.start, due)
 }
 
-// periodOf is how often the object is decided, at least.
 func (r *reconciler) periodOf(autoscaler observehorizontal.Autoscaler) time.Duration {
 	return autoscaler.SyncPeriod(r.syncPeriod)
 }
 
-// following is when the HPA is decided in full again after a decision; due is when it would be
-// without a reason to do so earlier or later.
+// following returns when the next full decision is due, given the outcome of this one; due is the time without a reason
+// for an earlier or a later one.
 func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
 	log := func(message string) {
 		r.log.V(1).Info(message, "object", p.autoscaler.Key().String(), "err", err)
@@ -199,10 +193,10 @@ func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
 	}
 }
 
-// decide is one pass: observe, decide, act.
+// decide returns one pass: observe, decide, act.
 func (r *reconciler) decide(ctx context.Context, p *pass) error {
 	r.scratches.acquire(p)
-	// Not after a panic: the buffers may hold anything then.
+	// Not deferred: after a panic the buffers may hold anything.
 	err := r.decideOnScratch(ctx, p)
 	r.scratches.release(p)
 	return err
@@ -252,8 +246,8 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	return r.act(ctx, p, &decision)
 }
 
-// act carries the decision out and reports it. A write that has begun is finished also while the
-// program ends, and so is the status that reports it; each call has its own deadline.
+// act carries out the decision and reports it. A write that has begun finishes also while the program ends, and so does
+// the status that reports it; each call has its own deadline.
 func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) error {
 	if p.record.contest.IsPaused() {
 		p.record.state = horizontal.Settle(p.record.state,
@@ -289,7 +283,7 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	return nil
 }
 
-// nameOtherWriter reads who else sets the replica count, if the decision will find that somebody does.
+// nameOtherWriter identifies the other writer of the replica count, if the decision will report one.
 func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 	if p.purpose != toAct || p.scale.Err != nil || !r.divergences.Has(divergence.OtherWriter) {
 		return
@@ -304,7 +298,7 @@ func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 	}
 }
 
-// reportOverrides shows the other writer of the replica count.
+// reportOverrides sets the condition about another writer of the replica count.
 func (r *reconciler) reportOverrides(p *pass) {
 	if p.record.state.Overrides.IsContested(p.decided, r.syncPeriod) {
 		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter",
@@ -316,7 +310,7 @@ func (r *reconciler) reportOverrides(p *pass) {
 		"no other writer has set the replica count lately")
 }
 
-// rescale writes the replica count that was decided on, and returns when that began.
+// rescale writes the decided replica count, and returns when the write began.
 func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) (began time.Time, err error) {
 	change := &scaling.Change{
 		Autoscaler: p.autoscaler, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target,
@@ -327,14 +321,13 @@ func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	case err == nil:
 		r.series.Startup.Scaled(p.autoscaler.Key(), began, d.Desired-d.Current)
 	case scaling.IsHeld(err):
-		// Nothing else may happen before the next sync period.
+		// Nothing else may trigger a decision before the next sync period.
 		r.queue.AddEarly(p.autoscaler.Key(), change.HeldUntil(), p.mayLower())
 	}
 	return began, err
 }
 
-// compare decides in mode shadow, and compares with the other controller's decision instead of
-// carrying it out.
+// compare decides in mode shadow, and compares the decision with the other controller's instead of carrying it out.
 func (r *reconciler) compare(p *pass) {
 	now, state := time.Now(), p.record.state
 	isBetween := r.comparer.IsBetween(now, &p.record.comparison, &p.actual)
@@ -366,7 +359,7 @@ func (r *reconciler) count(p *pass, o *monitor.Outcome) {
 	r.series.Decided(o)
 }
 
-// recoverPanic keeps a panic over one HPA from ending the others.
+// recoverPanic keeps a panic over one HPA from stopping the decisions on the others.
 func (r *reconciler) recoverPanic(p *pass) {
 	cause := recover()
 	if cause == nil {

@@ -20,12 +20,12 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// hpaRecord is what the controller remembers of one HPA.
+// hpaRecord has the state of one HPA between decisions.
 type hpaRecord struct {
 	owned
 	shared
-	// isRestored says that nothing more will be found that was saved of the object before. The worker sets it, and
-	// whoever exports the history reads it.
+	// isRestored is set once the object's checkpoint has been merged or does not exist. The worker sets it, and requests
+	// for the history read it.
 	isRestored atomic.Bool
 
 	// Their types document which part the worker owns and which has a lock.
@@ -37,33 +37,31 @@ type hpaRecord struct {
 	contest    takeover.Contest
 }
 
-// owned is the part that only the worker that has the HPA uses.
+// owned is the part that only the HPA's worker uses.
 type owned struct {
 	uid      types.UID
 	state    horizontal.State
 	followed takeover.Followed
-	// overtaken is when the HPA was last decided in full at once because of a change during a
-	// decision.
+	// overtaken is when a change during a decision last caused a full decision at once.
 	overtaken time.Time
-	// policy is what the object asks for, made of from's spec with these options; refusal is why a
-	// WorkloadAutoscaler's spec is not acted on.
+	// policy is the translation of from's spec with options; refusal is why the controller does not act on a
+	// WorkloadAutoscaler's spec.
 	policy  horizontal.Policy
 	refusal horizontal.Refusal
-	// ownSpecs are what the policy's metrics need that Plimsoll reads itself; isSubscribed says that they
-	// are read.
+	// ownSpecs has the subscriptions for the policy's metrics that Plimsoll reads itself; isSubscribed is set while they
+	// are active.
 	ownSpecs     readings.Specs
 	isSubscribed bool
 	from         observehorizontal.Autoscaler
 	options      observehorizontal.Options
-	// isReleased says that the pods and metrics of an object that is left to another controller
-	// are not watched.
+	// isReleased is set once the pods and metrics of an object that another controller acts on are no longer watched.
 	isReleased bool
-	// past is what was asked about the time before.
+	// past is the state of the backfill.
 	past checkpoints.AskedPast
 }
 
-// policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be
-// parsed and searched again with each status write.
+// policyOf returns the object's policy. A change of its status alone makes no new policy: each status write would parse
+// and search cron expressions again.
 func (o *owned) policyOf(
 	autoscaler observehorizontal.Autoscaler, options observehorizontal.Options,
 ) (horizontal.Policy, horizontal.Refusal) {
@@ -77,25 +75,24 @@ func (o *owned) policyOf(
 	return o.policy, o.refusal
 }
 
-// shared is the part that informers and scrapes use too. The methods of hpaRecords do, under
-// their lock: new samples of a node are noted for all HPAs with pods on it at a time.
+// shared is the part that informers and scrapes use too, by methods of hpaRecords and under its lock: a node's new
+// samples update all HPAs with pods on it under one lock.
 type shared struct {
-	// begun is when the last decision began, round the round of scrapes over the pods' nodes.
+	// begun is when the last decision began; round is the round of scrapes over the pods' nodes.
 	begun time.Time
 	round trigger.Round
-	// own is nil until there is something new of metrics that Plimsoll reads itself.
+	// own is nil until a source of Plimsoll's own reports something new.
 	own *ownTriggers
 }
 
-// ownTriggers are what leads to decisions on metrics that Plimsoll reads itself.
+// ownTriggers trigger decisions on metrics that Plimsoll reads itself.
 type ownTriggers struct {
 	// round is the round of scrapes over the pods.
 	round trigger.Round
-	// reported is when the last decision is or was due because of a server's report.
+	// reported is when the last decision because of a server's report is or was due.
 	reported time.Time
 }
 
-// ownTriggers are those of an object that has such metrics.
 func (s *shared) ownTriggers() *ownTriggers {
 	if s.own == nil {
 		s.own = &ownTriggers{}
@@ -103,21 +100,22 @@ func (s *shared) ownTriggers() *ownTriggers {
 	return s.own
 }
 
-// reset forgets the history, where what happened to the HPA is not known. What was learnt of its load stays.
+// reset drops the history after something unknown has happened to the HPA, such as a panic or another controller's
+// decisions. It keeps the forecast.
 func (r *hpaRecord) reset() {
 	r.state = horizontal.State{Forecast: r.state.Forecast}
 	r.followed, r.from = takeover.Followed{}, observehorizontal.Autoscaler{}
 	r.scaling.Reset()
 }
 
-// hpaRecords are those of all HPAs.
+// hpaRecords has the records of all HPAs.
 type hpaRecords struct {
 	// mu guards what follows, and the shared part of each record.
 	mu      sync.Mutex
 	records map[observe.Key]*hpaRecord
-	// targets has what each HPA scales.
+	// targets maps autoscalers to the targets that they scale.
 	targets *scaledTargets
-	// roundLasts is how long a round of scrapes lasts at most.
+	// roundLasts is the longest duration of a round of scrapes.
 	roundLasts time.Duration
 }
 
@@ -129,14 +127,14 @@ func newHPARecords(scrapeInterval time.Duration) *hpaRecords {
 	}
 }
 
-// of is an HPA's record, a new one if there is none.
+// of returns an HPA's record, a new one if there is none.
 func (s *hpaRecords) of(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.getLocked(key)
 }
 
-// find is an object's record, nil if there is none.
+// find returns an object's record; nil if there is none.
 func (s *hpaRecords) find(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +150,7 @@ func (s *hpaRecords) getLocked(key observe.Key) *hpaRecord {
 	return r
 }
 
-// begin is an HPA's record for a decision that begins.
+// begin returns an HPA's record and records the start of a decision.
 func (s *hpaRecords) begin(key observe.Key, now time.Time) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,20 +175,20 @@ func (s *hpaRecords) count() int {
 	return len(s.records)
 }
 
-// hpaUse is what a pod of an HPA uses by new samples.
+// hpaUse is the use of an HPA's pod in new samples.
 type hpaUse struct {
 	record *hpaRecord
 	use    trigger.Use
 }
 
-// calm notes what a decision has left for the samples after it.
+// calm sets the use below which new samples of a round trigger no early decision.
 func (s *hpaRecords) calm(r *hpaRecord, c trigger.Calm) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.round.Calm(c)
 }
 
-// sampled are the HPAs that are to be decided because of a node's new samples, and when.
+// sampled returns the HPAs that a node's new samples make due, and when.
 func (s *hpaRecords) sampled(at, before time.Time, of *sampleBuffer) []dueHPA {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +207,7 @@ func (s *hpaRecords) sampled(at, before time.Time, of *sampleBuffer) []dueHPA {
 	return due
 }
 
-// podSampled says whether the object is to be decided because of a pod's new samples, and when.
+// podSampled returns when a pod's new samples make the object due; isDue is false if they do not.
 func (s *hpaRecords) podSampled(of *readings.PodSampled) (due time.Time, isDue bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +218,7 @@ func (s *hpaRecords) podSampled(of *readings.PodSampled) (due time.Time, isDue b
 	return r.ownTriggers().round.Report(of.At, of.Before, of.Reporting, s.roundLasts)
 }
 
-// answered is when the object is decided because of a server's new answer.
+// answered returns when a server's new response makes the object due.
 func (s *hpaRecords) answered(key observe.Key, now time.Time) (due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +229,7 @@ func (s *hpaRecords) answered(key observe.Key, now time.Time) (due time.Time) {
 	return trigger.AfterAnswer(now, r.begun)
 }
 
-// reported is when the object is decided because of a server's report. Another decision just before
-// does not delay it.
+// reported returns when a server's report makes the object due. Another decision just before does not delay it.
 func (s *hpaRecords) reported(key observe.Key, now time.Time) (due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,14 +244,13 @@ func (s *hpaRecords) reported(key observe.Key, now time.Time) (due time.Time) {
 	return own.reported
 }
 
-// dueHPA is an HPA that is to be decided then.
 type dueHPA struct {
 	key observe.Key
 	at  time.Time
 }
 
-// changed notes that pods of the HPA's target have changed, and says when its last decision
-// began and when metrics.k8s.io was last asked because of it.
+// changed records that pods of the HPA's target have changed. It returns when the last decision began and when
+// metrics.k8s.io was last requested for it.
 func (s *hpaRecords) changed(key observe.Key) (begun, asked time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +262,7 @@ func (s *hpaRecords) changed(key observe.Key) (begun, asked time.Time) {
 	return r.begun, r.readings.Asked()
 }
 
-// replicasChanged are the HPAs whose target got this replica count from another writer.
+// replicasChanged returns the HPAs whose target got this replica count from another writer.
 func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []observe.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()

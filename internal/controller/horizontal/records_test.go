@@ -12,7 +12,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestStatusAloneMakesNoNewPolicy: the policy, and with it what is known of the schedules, is as old as the spec.
+// TestStatusAloneMakesNoNewPolicy: the policy, with the state of its schedules, changes only with the spec.
 func TestStatusAloneMakesNoNewPolicy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		object := horizontaltest.WorkloadOf(w.Web("web", 2))

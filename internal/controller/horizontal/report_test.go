@@ -10,8 +10,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestStatusesDoNotHoldDecisions: while as much is being written as may be, objects go on being
-// decided with each round of samples, and their status is written when a slot is free.
+// TestStatusesDoNotHoldDecisions: while all write slots are in use, each round of samples still triggers decisions, and
+// statuses are written when a slot is free.
 func TestStatusesDoNotHoldDecisions(t *testing.T) {
 	const objects = 10
 	inWorld(t, func(t *testing.T, w *world) {

@@ -15,7 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// rivals are two WorkloadAutoscalers of one target. The younger one, which comes first by its name, wants nine replicas.
+// rivals returns two WorkloadAutoscalers of one target. The younger one, which comes first by its name, wants nine
+// replicas.
 func (w *world) rivals(api *horizontaltest.WorkloadAPI) (younger, older *plimsollv1alpha1.WorkloadAutoscaler) {
 	hpa := horizontaltest.Externally(w.Web("web", 1))
 	w.ExternalValue = func(context.Context) (int64, error) { return 100, nil }
@@ -28,8 +29,8 @@ func (w *world) rivals(api *horizontaltest.WorkloadAPI) (younger, older *plimsol
 	return younger, older
 }
 
-// TestYoungerWaitsForAllToBeKnown: at the start, thousands of others become known between two WorkloadAutoscalers of one
-// target. The one that must not act does not act before it knows.
+// TestYoungerWaitsForAllToBeKnown: at the start, the list has thousands of others between two WorkloadAutoscalers of
+// one target. The one that must not act waits for the whole list.
 func TestYoungerWaitsForAllToBeKnown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -54,8 +55,8 @@ func TestYoungerWaitsForAllToBeKnown(t *testing.T) {
 	})
 }
 
-// TestCreatedAgainUnseen: a WorkloadAutoscaler is deleted and created again while no watch is open. It is the younger one
-// now, as it would be for a controller that has just started.
+// TestCreatedAgainUnseen: a WorkloadAutoscaler is deleted and created again while no watch is open. It is now the
+// younger one, as for a controller that has just started.
 func TestCreatedAgainUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -71,7 +72,8 @@ func TestCreatedAgainUnseen(t *testing.T) {
 	})
 }
 
-// TestModeBesideAnother: a WorkloadAutoscaler says that it scales once the other one is deleted only if it does.
+// TestModeBesideAnother: a WorkloadAutoscaler announces that it scales once the other one is deleted only if its mode
+// permits that.
 func TestModeBesideAnother(t *testing.T) {
 	for m, want := range map[plimsollv1alpha1.Mode]string{
 		plimsollv1alpha1.ModeActive:  "scales once that one is deleted",

@@ -11,8 +11,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// scaledTargets has what each autoscaler scales, and who else scales the same. Thousands may name one target: only of
-// goes through all of them.
+// scaledTargets maps autoscalers to their targets and back. Thousands may name one target: only the method of iterates
+// over all of them.
 type scaledTargets struct {
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -21,7 +21,7 @@ type scaledTargets struct {
 	byTarget map[targets.ID][]observe.Key
 }
 
-// scaledTarget is the target of an autoscaler that was created then.
+// scaledTarget is the target of an autoscaler, with the autoscaler's creation time.
 type scaledTarget struct {
 	id      targets.ID
 	created time.Time
@@ -31,15 +31,14 @@ func newScaledTargets() *scaledTargets {
 	return &scaledTargets{byKey: map[observe.Key]scaledTarget{}, byTarget: map[targets.ID][]observe.Key{}}
 }
 
-// of are the autoscalers of a target.
 func (s *scaledTargets) of(id targets.ID) []observe.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.byTarget[id])
 }
 
-// set notes what an autoscaler scales. The WorkloadAutoscalers are returned that act on its old or its new target, or
-// did so before. The others do as little as before; which one they wait for, they find out within a sync period.
+// set records the target of an autoscaler. It returns the WorkloadAutoscalers that act on its old or its new target, or
+// did so before. The others did not act and still do not; they update the rival in their status within a sync period.
 func (s *scaledTargets) set(autoscaler observehorizontal.Autoscaler) (affected []observe.Key) {
 	key := autoscaler.Key()
 	id, isValid := scaling.TargetOf(autoscaler)
@@ -60,7 +59,7 @@ func (s *scaledTargets) set(autoscaler observehorizontal.Autoscaler) (affected [
 	return s.appendFirstLocked(affected, id)
 }
 
-// forget notes that an autoscaler is gone, and returns what set does.
+// forget drops an autoscaler, and returns the WorkloadAutoscaler that acts on its target now.
 func (s *scaledTargets) forget(key observe.Key) (affected []observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +89,8 @@ func (s *scaledTargets) appendFirstLocked(dst []observe.Key, id targets.ID) []ob
 	return append(dst, all[0])
 }
 
-// rivalOf is the autoscaler that a WorkloadAutoscaler's target has instead of it: an HPA, or else the
-// WorkloadAutoscaler that was created first. An HPA has none.
+// rivalOf returns the autoscaler that takes precedence over a WorkloadAutoscaler on its target: an HPA, or else the
+// WorkloadAutoscaler that was created first. An HPA has no rival.
 func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere bool) {
 	if key.Kind != observe.WorkloadAutoscaler {
 		return observe.Key{}, false
@@ -105,7 +104,7 @@ func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere boo
 	return s.byTarget[own.id][0], true
 }
 
-// findLocked is an autoscaler's place among those of a target, or where it would be.
+// findLocked returns the index of an autoscaler among those of a target, or the index to insert it at.
 func (s *scaledTargets) findLocked(id targets.ID, key observe.Key) (place int) {
 	place, _ = slices.BinarySearchFunc(s.byTarget[id], key, func(other, key observe.Key) int {
 		switch {
@@ -119,7 +118,8 @@ func (s *scaledTargets) findLocked(id targets.ID, key observe.Key) (place int) {
 	return place
 }
 
-// isBeforeLocked reports whether one autoscaler goes before another: HPAs first, then the one that was created first.
+// isBeforeLocked reports whether one autoscaler takes precedence over another: HPAs first, then the one that was
+// created first.
 func (s *scaledTargets) isBeforeLocked(one, other observe.Key) bool {
 	if one.Kind != other.Kind {
 		return one.Kind < other.Kind

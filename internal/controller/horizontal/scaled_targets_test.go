@@ -16,7 +16,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// scales is an autoscaler of a Deployment, created so many seconds after the others.
+// scales returns an autoscaler of a Deployment, created so many seconds after the others.
 func scales(kind observe.Kind, name, deployment string, created int64) observehorizontal.Autoscaler {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{
@@ -34,8 +34,8 @@ func scales(kind observe.Kind, name, deployment string, created int64) observeho
 	return observehorizontal.WorkloadAutoscaler(wla)
 }
 
-// A WorkloadAutoscaler must not act while its target has an HPA or an older WorkloadAutoscaler. The one that may act
-// because of a change, and the one that may not any more, are decided at once.
+// A WorkloadAutoscaler must not act while its target has an HPA or an older WorkloadAutoscaler. A change triggers
+// decisions at once on the one that may act now, and on the one that may no longer.
 func TestRivals(t *testing.T) {
 	s := newScaledTargets()
 	old := scales(observe.WorkloadAutoscaler, "old", "web", 1)
@@ -61,7 +61,7 @@ func TestRivals(t *testing.T) {
 	}
 	wantAffected(s.set(young), "young")
 	wantRival(young, "")
-	// The older one may come later, as at a start.
+	// The older one may be added later, as at a start.
 	wantAffected(s.set(old), "old", "young")
 	wantRival(young, "old")
 	wantRival(old, "")
@@ -75,12 +75,12 @@ func TestRivals(t *testing.T) {
 
 	wantAffected(s.forget(hpa.Key()), "old")
 	wantRival(old, "")
-	// An HPA that turns to the target of another one concerns both.
+	// An HPA that changes to the target of another one affects both.
 	wantAffected(s.set(scales(observe.HorizontalPodAutoscaler, "hpa", "api", 3)))
 	wantRival(old, "")
 	wantAffected(s.set(hpa), "old")
 	wantAffected(s.set(scales(observe.HorizontalPodAutoscaler, "hpa", "api", 3)), "old")
-	// One that is created again is the youngest.
+	// A recreated one is the youngest.
 	wantAffected(s.set(scales(observe.WorkloadAutoscaler, "old", "web", 9)), "same")
 	wantRival(old, "same")
 	wantRival(same, "")
@@ -92,8 +92,8 @@ func TestRivals(t *testing.T) {
 	wantAffected(s.forget(old.Key()))
 }
 
-// TestThousandsOfOneTarget: each that comes or goes has two others decided at most. If it had all of them decided, one
-// namespace could keep all workers from the others.
+// TestThousandsOfOneTarget: adding or removing one triggers decisions on two others at most. With decisions on all, one
+// namespace could occupy all workers.
 func TestThousandsOfOneTarget(t *testing.T) {
 	s := newScaledTargets()
 	for i := range 10000 {
@@ -117,8 +117,8 @@ func TestThousandsOfOneTarget(t *testing.T) {
 	}
 }
 
-// The API's clients accept a kind in lower case too, so both spellings name one target, whichever of the two
-// autoscalers has it. The informer has the target by both, and a change of its replica count reaches both.
+// The API's clients accept a kind in lower case too, so both spellings name one target, in either autoscaler. The
+// informer finds the target by both, and a change of its replica count triggers both.
 func TestRivalsByAKindInLowerCase(t *testing.T) {
 	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
 		for name, kinds := range map[string][2]string{

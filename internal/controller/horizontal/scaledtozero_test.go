@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestScaledToZeroBeforeTheLead: an instance that has just begun to lead lists the target as it was before the one
-// before it scaled it to zero. The condition does not end because of that, or the target would stay there.
+// TestScaledToZeroBeforeTheLead: the cache of a new leader has the target from before the previous leader scaled it to
+// zero. The condition must not end because of that: the target would stay at zero.
 func TestScaledToZeroBeforeTheLead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := horizontaltest.Externally(w.Web("web", 0))

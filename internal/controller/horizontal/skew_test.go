@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
-// TestCheckpointOfAnotherVersion: of a checkpoint that another version of the program has written, the part that can be
-// read is used. The other one begins anew, and is replaced by what is learnt since. Nothing else changes.
+// TestCheckpointOfAnotherVersion: if another version of the program has written a checkpoint, the readable part is
+// used. The other part starts empty, and is replaced by new data. Nothing else changes.
 func TestCheckpointOfAnotherVersion(t *testing.T) {
 	another := func(part []byte) []byte {
 		part = slices.Clone(part)
@@ -69,7 +69,7 @@ func TestCheckpointOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// checkReplaced reads what is saved in the end. A forecast that was kept has learnt more than the first.
+// checkReplaced reads the checkpoint saved at the end. A forecast that was kept has learnt more than the first.
 func checkReplaced(t *testing.T, saved *savedCheckpoints, keepsForecast bool, first *forecast.State) {
 	t.Helper()
 	status := saved.of(t, "web")

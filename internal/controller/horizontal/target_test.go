@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestDiscoveryHoldsNoSlot: those of a kind are for calls about its objects.
+// TestDiscoveryHoldsNoSlot: the slots of a kind are for calls about its objects.
 func TestDiscoveryHoldsNoSlot(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(horizontaltest.Custom(w.Web("none", 1), "example.com/v1", "Kind"))

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
 
-// timeZones has each time zone of schedules once, by its name: it takes three kilobytes. There are as many names as in
-// the database of time zones.
+// timeZones has each time zone of schedules once, by its name: a time.Location takes three kilobytes. The time zone
+// database bounds their number.
 var timeZones sync.Map
 
 // shareTimeZones replaces the time zones of a new policy by those that other policies have.

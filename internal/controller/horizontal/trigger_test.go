@@ -40,8 +40,8 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 	})
 }
 
-// TestFourSamplesASecond: where samples come four times a second, an object far below its threshold is decided about once
-// a second, on samples that are as fresh as ever; a load that rises is decided on at once.
+// TestFourSamplesASecond: with four samples a second, an object far below its threshold is decided about once a second,
+// on samples as fresh as before; a rising load triggers a decision at once.
 func TestFourSamplesASecond(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a", "b")
@@ -69,8 +69,8 @@ func TestFourSamplesASecond(t *testing.T) {
 	})
 }
 
-// TestSurgeIsConfirmedEarly: a first sample far above the target has its node
-// scraped again at once, and the second one decides.
+// TestSurgeIsConfirmedEarly: after a first sample far above the target its node is scraped again at once, and the
+// second sample raises the count.
 func TestSurgeIsConfirmedEarly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -81,7 +81,7 @@ func TestSurgeIsConfirmedEarly(t *testing.T) {
 		w.Start(k.Direct)
 		w.Pass(30 * time.Second)
 		k.Decisions()
-		// Right after a scrape, so that the next one sees all of it.
+		// Right after a scrape, so that the next one includes all of it.
 		w.Set(func() { k.Milli, k.Asked = 900, map[string][]time.Time{} })
 		for len(k.Decisions()) == 0 {
 			w.Pass(time.Millisecond)
@@ -101,8 +101,8 @@ func TestSurgeIsConfirmedEarly(t *testing.T) {
 	})
 }
 
-// TestOncePerRound: however many nodes the pods are on, each round of scrapes
-// leads to one decision, at most 200 ms after its first samples.
+// TestOncePerRound: however many nodes the pods are on, each round of scrapes triggers one decision, at most 200 ms
+// after its first samples.
 func TestOncePerRound(t *testing.T) {
 	for _, nodes := range [][]string{{"a"}, {"a", "b"}, {"a", "b", "c", "d", "e", "f", "g"}} {
 		t.Run(fmt.Sprint(len(nodes), " nodes"), func(t *testing.T) {
@@ -134,8 +134,7 @@ func TestOncePerRound(t *testing.T) {
 	}
 }
 
-// soonAfter is how long it takes from any of the moments to the next decision, at
-// most.
+// soonAfter returns how long it takes from any of the moments to the next decision, at most.
 func soonAfter(decided, moments []time.Time) (most time.Duration) {
 	for _, m := range moments[:len(moments)-1] {
 		for _, d := range decided {
@@ -148,8 +147,7 @@ func soonAfter(decided, moments []time.Time) (most time.Duration) {
 	return most
 }
 
-// TestKubeletThatCannotBeRead: metrics.k8s.io stands in for it, which is reported once, and so is
-// the end of it.
+// TestKubeletThatCannotBeRead: metrics.k8s.io replaces it, which is reported once, and so is its end.
 func TestKubeletThatCannotBeRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a", "b")
@@ -190,8 +188,8 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestSamplesDoNotAskOthers: an object with another metric is decided every second, and asks for
-// that one once in a sync period.
+// TestSamplesDoNotAskOthers: an object with another metric is decided every second, and requests that one once in a
+// sync period.
 func TestSamplesDoNotAskOthers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -215,7 +213,7 @@ func TestSamplesDoNotAskOthers(t *testing.T) {
 				t.Errorf("asked after %s", gap)
 			}
 		}
-		// An edit is about what is to be asked.
+		// An edit requests all metrics again.
 		before := len(asked)
 		w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 9 })
 		w.Pass(10 * time.Millisecond)
@@ -284,8 +282,8 @@ func TestPodsLeadToDecisions(t *testing.T) {
 	})
 }
 
-// TestEventsDoNotLower: right after a pod has gone the others do not have its load
-// yet. A decision that is made at once must not take that for too little load.
+// TestEventsDoNotLower: right after a pod has ended the others do not have its load yet. A decision at once must not
+// treat that as too little load.
 func TestEventsDoNotLower(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets()
@@ -315,8 +313,7 @@ func TestEventsDoNotLower(t *testing.T) {
 	})
 }
 
-// TestEventsAskSeldom: where metrics.k8s.io has to be asked, pods that change all
-// the time lead to one question a second.
+// TestEventsAskSeldom: if metrics.k8s.io is needed, pods that change all the time cause one request a second.
 func TestEventsAskSeldom(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets()
@@ -334,8 +331,7 @@ func TestEventsAskSeldom(t *testing.T) {
 	})
 }
 
-// TestOwnScalingIsNoNews: a count that Plimsoll has set does not lead to another
-// decision.
+// TestOwnScalingIsNoNews: a count that Plimsoll has set does not trigger another decision.
 func TestOwnScalingIsNoNews(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets()

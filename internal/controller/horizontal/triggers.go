@@ -18,7 +18,7 @@ import (
 
 // triggers schedules decisions between sync periods.
 type triggers struct {
-	// isOn is false where decisions come by the sync period alone, as upstream's.
+	// isOn is false if only the sync period triggers decisions, as upstream.
 	isOn       bool
 	syncPeriod time.Duration
 	// direct may be nil.
@@ -27,20 +27,19 @@ type triggers struct {
 	queue   *schedule.Queue
 	records *hpaRecords
 	pods    *podindex.Index
-	// reports counts those of external scalers.
+	// reports counts the reports of external scalers.
 	reports prometheus.Counter
-	// buffers pools unused lists of the HPAs that have pods on a node.
 	buffers sync.Pool
 }
 
-// sampleBuffer is the memory that new samples of a node need; it is used again.
+// sampleBuffer has the lists for new samples of a node. Triggers reuses them.
 type sampleBuffer struct {
 	subscriptions []podindex.Subscription
 	uses          []hpaUse
 	due           []dueHPA
 }
 
-// sampled has the HPAs with pods on a node decided on its new samples.
+// sampled schedules the HPAs with pods on a node after its new samples.
 func (t *triggers) sampled(of readings.NodeSampled) {
 	if !t.isOn {
 		return
@@ -62,18 +61,17 @@ func (t *triggers) sampled(of readings.NodeSampled) {
 	for i := range b.due {
 		t.queue.AddEarly(b.due[i].key, b.due[i].at, true)
 	}
-	// What the buffer holds would keep removed records alive.
+	// Pointers in the buffer would keep removed records alive.
 	clear(b.subscriptions)
 	clear(b.uses)
 	t.buffers.Put(b)
 }
 
-// watchOwn is called for what is new of the metrics that Plimsoll reads itself.
-func (t *triggers) watchOwn() readings.OwnWatch {
+// ownWatch returns the callbacks for new values of the metrics that Plimsoll reads itself.
+func (t *triggers) ownWatch() readings.OwnWatch {
 	return readings.OwnWatch{PodSampled: t.podSampled, Sampled: t.answered, Pushed: t.reported}
 }
 
-// podSampled has the object decided on new samples of one of its pods.
 func (t *triggers) podSampled(s readings.PodSampled) {
 	if !t.isOn {
 		return
@@ -83,14 +81,13 @@ func (t *triggers) podSampled(s readings.PodSampled) {
 	}
 }
 
-// answered has the object decided on a server's new answer.
 func (t *triggers) answered(key observe.Key) {
 	if t.isOn {
 		t.queue.AddEarly(key, t.records.answered(key, time.Now()), true)
 	}
 }
 
-// reported has the object decided because a server reports by itself that there is work.
+// reported schedules the object after an unrequested report of an external scaler.
 func (t *triggers) reported(key observe.Key) {
 	t.reports.Inc()
 	if t.isOn {
@@ -98,7 +95,7 @@ func (t *triggers) reported(key observe.Key) {
 	}
 }
 
-// changed has HPAs decided because of what their pods or their targets are now.
+// changed schedules HPAs whose pods or targets have changed.
 func (t *triggers) changed(keys []observe.Key) {
 	now := time.Now()
 	for _, key := range keys {
@@ -107,7 +104,7 @@ func (t *triggers) changed(keys []observe.Key) {
 	}
 }
 
-// podsChanged is called with the HPAs whose pods change; nil where that is no trigger.
+// podsChanged returns the callback for HPAs whose pods change; nil if such changes trigger nothing.
 func (t *triggers) podsChanged() func([]observe.Key) {
 	if !t.isOn {
 		return nil
@@ -115,7 +112,7 @@ func (t *triggers) podsChanged() func([]observe.Key) {
 	return t.changed
 }
 
-// watch has HPAs decided whose target gets a replica count from another writer.
+// watch schedules HPAs whose target gets a replica count from another writer.
 func (t *triggers) watch(all *targets.Cache) (stop func(), err error) {
 	if !t.isOn {
 		return func() {}, nil
@@ -123,7 +120,7 @@ func (t *triggers) watch(all *targets.Cache) (stop func(), err error) {
 	return all.Watch(func(id targets.ID, replicas int32) { t.changed(t.records.replicasChanged(id, replicas)) })
 }
 
-// cacheChanged lets a decision be made that waits for the cache to show the last status write.
+// cacheChanged schedules the decision that waits for the cache to contain the last status write.
 func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 	switch why, isAwaited := r.status.Awaited(); {
 	case !isAwaited:
@@ -154,16 +151,16 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	t.prefer(p, &next)
 }
 
-// learnPeriod is how often the load is observed at least that a forecast learns from. What lies further apart is not
-// known.
+// learnPeriod is the longest time between two observations that a forecast learns from. It treats a longer gap as
+// unknown load.
 const learnPeriod = 30 * time.Second
 
-// renewalSpread is the time within which the forecasts of all objects are renewed, instead of all at once.
+// renewalSpread is the time over which the renewals of all objects' forecasts are spread.
 const renewalSpread = 8 * time.Second
 
-// learn has an object decided when its forecast is renewed, and often enough to learn from. Most are decided more often
-// anyway. One that asks for rare decisions, and whose metrics are therefore seldom asked for, must ask for a forecast
-// that acts: one that is only shown changes no decision.
+// learn schedules the renewal of an object's forecast, and decisions often enough to learn from. Most objects are
+// decided more often anyway. An object with a long sync period, whose metrics are therefore seldom requested, gets more
+// decisions only if its spec asks for a forecast that acts: one that is only shown changes no decision.
 func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 	if !t.isOn || !p.policy.Forecast.Learns() {
 		return
@@ -202,25 +199,25 @@ func (t *triggers) prefer(p *pass, next *horizontal.FollowUp) {
 	}
 }
 
-// repeat is when the HPA is decided in full again, after a decision that was not carried out. One
-// on what is already known comes first, where decisions come between sync periods.
+// repeat returns when the next full decision is due, after a decision that was not carried out. With triggers, a
+// decision on the known values comes first.
 func (t *triggers) repeat(p *pass, full time.Time) time.Time {
 	now := time.Now()
 	if !t.isOn {
 		return now
 	}
 	if next := p.record.readings.Asked().Add(readings.FallbackPeriod); !p.result.IsDirect && next.After(now) {
-		// Each decision asks metrics.k8s.io, and nothing else has happened.
+		// Each decision requests metrics.k8s.io, and nothing else has happened.
 		now = next
 	}
 	t.queue.AddEarly(p.autoscaler.Key(), now, p.mayLower())
 	return full
 }
 
-// overtaken is when the HPA is decided in full again, after a decision that a change of the HPA
-// or of its target's replica count has overtaken: at once, but only once in a sync period. A
-// writer that changes them all the time must not have all metrics asked for each time. Beyond
-// that the HPA is decided on what is already known, as after any other change of a replica count.
+// overtaken returns when the next full decision is due, after a change of the HPA or of its target's replica count
+// during a decision: at once, but only once in a sync period, so that a writer that changes them all the time does not
+// cause requests for all metrics each time. Further changes lead to decisions on the known values, as any other change
+// of a replica count does.
 func (t *triggers) overtaken(p *pass, full time.Time) time.Time {
 	now := time.Now()
 	if now.Sub(p.record.overtaken) >= t.syncPeriod {

@@ -11,8 +11,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// contested is until when the object is left to another controller; zero if it is decided, and then
-// the decision's purpose is set.
+// contested returns until when another controller keeps the object; the zero time if this one decides it, and then it
+// sets the decision's purpose.
 func (r *reconciler) contested(p *pass) (until time.Time) {
 	if r.hpas.Compares(p.autoscaler.Kind()) {
 		p.purpose = toShadow
@@ -32,8 +32,8 @@ func (r *reconciler) contested(p *pass) (until time.Time) {
 	return time.Time{}
 }
 
-// left is when an object that is left to another controller is looked at again. In mode auto that other
-// controller may act on it for good: then nothing is read for it. Its pods stay claimed where that takes no request.
+// left returns when to check again an object that another controller acts on. In mode auto that controller may act on
+// it for good: then the controller reads nothing for it. Its pods stay claimed if that takes no request.
 func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	r.observer.subscribe(p, false)
 	if r.hpas != takeover.Auto || p.autoscaler.IsWorkload() {
@@ -51,21 +51,21 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	return schedule.Following(p.autoscaler.UID, until, r.syncPeriod)
 }
 
-// probe decides as a controller that acts on the object would. Where its status has differed from that
-// for long enough, none does.
+// probe decides as the other controller would. If the object's status has differed from the result for long enough, no
+// other controller acts on it.
 func (r *reconciler) probe(ctx context.Context, p *pass) {
 	p.comparePeriodically()
 	now := time.Now()
 	learnt := p.record.state.Forecast
 	d, state := horizontal.Decide(now, &p.policy, p.record.state, &p.observation)
-	// It is decided without a forecast, as another controller does. What was learnt stays.
+	// The probe decides without a forecast, as another controller does. Keep the learnt one.
 	state.Pending, state.Forecast = nil, learnt
 	p.record.state = state
 	report := statusreport.Of(&d, horizontal.Outcome{At: now})
 	after := observehorizontal.StatusAfter(p.autoscaler, &d, &report, now)
 	differs := takeover.Differs(p.autoscaler, &report, &after)
 	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.autoscaler, now) {
-		// The cache may not have what another controller writes.
+		// The cache may lack another controller's last write.
 		r.log.V(1).Info("not acting yet: the informer cache is stale", "object", p.autoscaler.Key().String())
 		return
 	}

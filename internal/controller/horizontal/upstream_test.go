@@ -27,9 +27,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// The cases of upstream's tests (pkg/controller/podautoscaler/
-// horizontal_test.go, v1.37.1) that take a whole controller. Where it decides it
-// has no divergences, as upstream's expectations have none.
+// The cases of upstream's tests (pkg/controller/podautoscaler/ horizontal_test.go, v1.37.1) that need a whole
+// controller. It decides without divergences, to match upstream's expectations.
 
 const (
 	reconciliations = "horizontal_pod_autoscaler_controller_reconciliations_total"
@@ -38,8 +37,8 @@ const (
 
 func asUpstream(c *controllerhorizontal.Config) { c.Options.Divergences = divergence.None }
 
-// three is an object on three pods, with the target in percent and limits from
-// 2 to 6, whose status shows the count as it is.
+// three returns an object on three pods, with the target in percent and limits from 2 to 6, whose status shows the
+// count as it is.
 func (w *world) three(target int32) *autoscalingv2.HorizontalPodAutoscaler {
 	least := int32(2)
 	hpa := w.Web("web", 3)
@@ -63,7 +62,7 @@ func (w *world) wantConditions(name string, want ...string) {
 	}
 }
 
-// samples is how many values a histogram has seen.
+// samples returns how many values a histogram has seen.
 func (w *world) samples(name string, labels ...string) uint64 {
 	w.T.Helper()
 	families, err := w.Registry.Gather()
@@ -84,7 +83,7 @@ func (w *world) samples(name string, labels ...string) uint64 {
 	return 0
 }
 
-// scaleOnly is a target of which only the scale is known, with three replicas.
+// scaleOnly returns a target of which only the scale is known, with three replicas.
 func scaleOnly(resource, selector string) *scalefake.FakeScaleClient {
 	scales := &scalefake.FakeScaleClient{}
 	scales.AddReactor("get", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -100,7 +99,7 @@ func scaleOnly(resource, selector string) *scalefake.FakeScaleClient {
 	return scales
 }
 
-// written are the counts that the scale was set to.
+// written returns the counts that the scale was set to.
 func written(scales *scalefake.FakeScaleClient) []int32 {
 	var counts []int32
 	for _, action := range scales.Actions() {
@@ -111,7 +110,7 @@ func written(scales *scalefake.FakeScaleClient) []int32 {
 	return counts
 }
 
-// TestUpstreamKinds: 50 % of a target of 30 % on three pods, whatever owns them.
+// TestUpstreamKinds: 50 % with a target of 30 % on three pods, for each kind of owner.
 func TestUpstreamKinds(t *testing.T) {
 	for kind, at := range map[string]struct{ version, resource string }{
 		"Deployment":            {"apps/v1", "deployments"},
@@ -153,9 +152,8 @@ func TestUpstreamUnreadableSelector(t *testing.T) {
 	})
 }
 
-// TestUpstreamSelectors: another object is known when this one comes, which
-// would scale from 3 to 5. What the two select decides from its first decision
-// on.
+// TestUpstreamSelectors: another object exists before this one, which would scale from 3 to 5. The selectors of both
+// matter from the first decision on.
 func TestUpstreamSelectors(t *testing.T) {
 	cheese := map[string]string{"cheddar": "cheese"}
 	for name, tt := range map[string]struct {
@@ -205,8 +203,8 @@ func TestUpstreamSelectors(t *testing.T) {
 	}
 }
 
-// TestUpstreamConflictHeals: 70 % of a target of 50 %. The first write meets a conflict, although
-// the replica count is unchanged.
+// TestUpstreamConflictHeals: 70 % with a target of 50 %. The first write meets a conflict, although the replica count
+// is unchanged.
 func TestUpstreamConflictHeals(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		tries := 0
@@ -265,7 +263,7 @@ func TestUpstreamDurations(t *testing.T) {
 	})
 }
 
-// TestUpstreamCountsEachTime: 102 % of a target of 100 %, several times.
+// TestUpstreamCountsEachTime: 102 % with a target of 100 %, several times.
 func TestUpstreamCountsEachTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Usage = 204
@@ -288,7 +286,7 @@ func TestUpstreamCountsEachTime(t *testing.T) {
 	})
 }
 
-// ofOnePod knows the pods by the selector: each has one container that uses 50 %.
+// ofOnePod finds the pods by the selector: each has one container that uses 50 %.
 type ofOnePod struct{ *world }
 
 func (ofOnePod) Resource(_ context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
@@ -337,10 +335,9 @@ func TestUpstreamManyObjects(t *testing.T) {
 	})
 }
 
-// TestUpstreamNothingToWrite: one pod uses 40 % of its request, two have not
-// started; one replica would do for the target of 80 %, and min is 2. When the
-// window has forgotten the count of the start, that is what status shows, and
-// nothing is written any more.
+// TestUpstreamNothingToWrite: one pod uses 40 % of its request, two have not started; one replica would do for the
+// target of 80 %, and min is 2. When the count of the start has left the window, the status shows that, and there are
+// no more writes.
 func TestUpstreamNothingToWrite(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Usage = 80
@@ -373,7 +370,7 @@ func TestUpstreamNothingToWrite(t *testing.T) {
 	})
 }
 
-// idle is a controller that does not run, with an object that is due in a period.
+// idle returns a controller that does not run, with an object that is due in a period.
 func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*controllerhorizontal.Controller, cache.ResourceEventHandler) {
 	w.T.Helper()
 	var cfg controllerhorizontal.Config
@@ -392,8 +389,8 @@ func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*controllerhor
 	return c, handler
 }
 
-// TestUpstreamOddUpdates: what is no object is no reason to decide, and does not
-// keep the object from being decided when a period is over.
+// TestUpstreamOddUpdates: an update with another type triggers no decision, and does not prevent the decision at the
+// end of a period.
 func TestUpstreamOddUpdates(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web",
 		UID: "web"}}

@@ -139,7 +139,7 @@ var workloadReplays = map[string]workloadReplay{
 			})
 			w.Usage = 200
 		},
-		// Longer than a decision waits.
+		// Longer than a decision waits for a response.
 		external: func(time.Duration) (int64, error) {
 			time.Sleep(time.Hour) //nolint:forbidigo // virtual time
 			return 0, context.DeadlineExceeded
@@ -150,7 +150,7 @@ var workloadReplays = map[string]workloadReplay{
 	},
 }
 
-// TestEveryWayOfWorkloadsReplays: whatever a decision on a WorkloadAutoscaler is made of is saved with it.
+// TestEveryWayOfWorkloadsReplays: a snapshot has all inputs of a decision on a WorkloadAutoscaler.
 func TestEveryWayOfWorkloadsReplays(t *testing.T) {
 	for name, tt := range workloadReplays {
 		t.Run(name, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestEveryWayOfWorkloadsReplays(t *testing.T) {
 	}
 }
 
-// TestPreviewNeverWrites: whatever happens, a WorkloadAutoscaler in mode Preview writes no scale, and shows what it
-// would have written.
+// TestPreviewNeverWrites: a WorkloadAutoscaler in mode Preview never writes a scale, and shows the count that it would
+// have written.
 func TestPreviewNeverWrites(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")

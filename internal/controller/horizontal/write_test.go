@@ -14,9 +14,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestWaitingWriteLooksAgain: what happens in the half second for which a write waits is
-// seen before it begins.
-func TestWaitingWriteLooksAgain(t *testing.T) {
+// TestWaitingWriteChecksAgain: after waiting for half a second a write checks for changes before it begins.
+func TestWaitingWriteChecksAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		happens func(w *world)
 		want    []string
@@ -64,7 +63,7 @@ func TestWaitingWriteLooksAgain(t *testing.T) {
 	}
 }
 
-// TestNoStatusIsWrittenAfterTheEnd: one that waits for its turn is not.
+// TestNoStatusIsWrittenAfterTheEnd: also not one that waits for a slot.
 func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 4))

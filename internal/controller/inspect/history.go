@@ -12,20 +12,20 @@ import (
 
 // HistorySource has the recorded load of objects.
 type HistorySource interface {
-	// EncodedHistory is an object's history as internal/loadhistory encodes it; nil if there is none. It is not whole if
-	// the object's checkpoint may have more.
+	// EncodedHistory returns an object's history as internal/loadhistory encodes it; nil if there is none. It is not whole
+	// if the object's checkpoint may have more.
 	EncodedHistory(object observe.Key) (encoded []byte, isWhole bool, err error)
-	// EncodedMetricHistories are the object's load by each metric; none where it has one alone, or is not known.
+	// EncodedMetricHistories returns the object's load by each metric; none for an unknown object or a single metric.
 	EncodedMetricHistories(object observe.Key) ([]loadhistory.EncodedMetric, error)
 }
 
-// historyHeader is set to sinceStart where the object's checkpoint was not read, and may have what was before.
+// historyHeader is set to sinceStart if the object's checkpoint was not read, and may have an earlier load.
 const (
 	historyHeader = "Plimsoll-History"
 	sinceStart    = "since-start"
 )
 
-// recordedOf is the object whose history is asked for. An answer is given where none is kept.
+// recordedOf returns the object whose history is requested. It responds itself if this process keeps no histories.
 func (s *Server) recordedOf(w http.ResponseWriter, r *http.Request) (types.NamespacedName, bool) {
 	object, ok := objectOf(w, r)
 	if ok && s.history == nil {
@@ -35,7 +35,7 @@ func (s *Server) recordedOf(w http.ResponseWriter, r *http.Request) (types.Names
 	return object, ok
 }
 
-// historyOf answers with the recorded load of an object of the kind. It waits for nothing.
+// historyOf serves the recorded load of an object of the kind, without waiting.
 func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		object, ok := s.recordedOf(w, r)
@@ -59,7 +59,6 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 	}
 }
 
-// metricHistoriesOf answers with the recorded load by each metric of an object of the kind.
 func (s *Server) metricHistoriesOf(kind observe.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		object, ok := s.recordedOf(w, r)

@@ -1,8 +1,8 @@
 // Package inspect serves the inputs of the next decision on an object, as a snapshot that can be explained, replayed
 // and saved.
 //
-// It listens on the loopback address alone, so that clients need pods/portforward, which RBAC grants. It changes
-// nothing and delays no decision.
+// It listens on the loopback address alone, so that clients need pods/portforward, which RBAC grants. It has no effect
+// on decisions.
 package inspect
 
 import (
@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// maxWaiting is how many may wait for a decision at once.
+	// maxWaiting bounds the requests that wait for a decision at once.
 	maxWaiting = 8
-	// MaxWait is how long one waits: an object that is there is decided well before.
+	// MaxWait is the longest wait for a decision: existing objects are decided well before.
 	MaxWait = 20 * time.Second
 	// writeTimeout leaves time to send a large snapshot.
 	writeTimeout = MaxWait + 10*time.Second
@@ -38,7 +38,7 @@ const (
 // Source passes decisions to inspectors.
 type Source interface {
 	Inspect(object observe.Key, inspector controllerhorizontal.Inspector) (stop func())
-	// NotDecided says why Plimsoll does not act on an object; empty if it does.
+	// NotDecided returns why Plimsoll does not act on an object; empty if it does.
 	NotDecided(object observe.Key) string
 }
 
@@ -48,14 +48,14 @@ type VerticalSource interface {
 	UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot
 }
 
-// Sources are what the server knows from. What does not run here is nil.
+// Sources has the controllers that the server reads. A controller that does not run in this process is nil.
 type Sources struct {
 	Horizontal Source
 	Vertical   VerticalSource
 	History    HistorySource
 }
 
-// Server answers on a loopback address.
+// Server serves HTTP on a loopback address.
 type Server struct {
 	address string
 	// source, vertical and history may be nil.
@@ -67,21 +67,21 @@ type Server struct {
 	log      logr.Logger
 }
 
-// New checks that the address is a loopback one. It listens on nothing yet.
+// New checks that the address is a loopback one. It does not listen yet.
 func New(address string, sources Sources, log logr.Logger) (*Server, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("inspection address: %w", err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("inspection address %s: must be a loopback address, as whoever reaches it sees what "+
-			"every object is decided on", address)
+		return nil, fmt.Errorf("inspection address %s: must be a loopback address, because its clients can read the "+
+			"inputs of every decision", address)
 	}
 	return &Server{address: address, source: sources.Horizontal, vertical: sources.Vertical, history: sources.History,
 		waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
 }
 
-// Start answers until ctx ends.
+// Start serves until ctx ends.
 func (s *Server) Start(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
 	if err != nil {
@@ -101,15 +101,18 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Handler answers GET /RESOURCE/NAMESPACE/NAME/snapshot with a YAML document that plimsoll
-// evaluate reads; RESOURCE is horizontalpodautoscalers or workloadautoscalers. An object on
-// which Plimsoll does not act is a 409 that says why. Elsewhere than in the leader nothing is
-// decided: 504. GET /RESOURCE/NAMESPACE/NAME/history is answered with the object's recorded load, as
-// internal/loadhistory encodes it, with a header Plimsoll-History: since-start where its checkpoint was
-// not read and may have what was before; 404 if there is none. GET /RESOURCE/NAMESPACE/NAME/metric-histories
-// is answered with the load by each metric, a list of loadhistory.EncodedMetric as JSON. GET
-// /verticalpodautoscalers/NAMESPACE/NAME/updater is answered with what the vertical side
-// remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
+// Handler serves these requests; RESOURCE is horizontalpodautoscalers or workloadautoscalers:
+//
+//   - GET /RESOURCE/NAMESPACE/NAME/snapshot: the inputs of the next decision, as a YAML document that plimsoll evaluate
+//     reads. 409 with the reason for an object on which Plimsoll does not act; 504 where nothing is decided, as in a
+//     replica that does not lead.
+//   - GET /RESOURCE/NAMESPACE/NAME/history: the recorded load, as internal/loadhistory encodes it. The header
+//     Plimsoll-History is since-start if the object's checkpoint was not read, and may have an earlier load. 404 if
+//     there is none.
+//   - GET /RESOURCE/NAMESPACE/NAME/metric-histories: the load of each metric, a list of loadhistory.EncodedMetric as
+//     JSON.
+//   - GET /verticalpodautoscalers/NAMESPACE/NAME/updater: the updater's state of an object, a VerticalSnapshot as JSON.
+//     404 if there is none.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, kind := range s.horizontalKinds() {
@@ -126,7 +129,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// horizontalKinds are the kinds that are decided here; none where the horizontal side does not run.
+// horizontalKinds returns the kinds that are decided here; none if the horizontal side does not run.
 func (s *Server) horizontalKinds() []observe.Kind {
 	if s.source == nil {
 		return nil
@@ -134,7 +137,6 @@ func (s *Server) horizontalKinds() []observe.Kind {
 	return []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler}
 }
 
-// snapshot answers with the inputs of the next decision on an object of the kind.
 func (s *Server) snapshot(kind observe.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		object, ok := objectOf(w, r)
@@ -145,18 +147,18 @@ func (s *Server) snapshot(kind observe.Kind) http.HandlerFunc {
 		case s.waiting <- struct{}{}:
 			defer func() { <-s.waiting }()
 		default:
-			http.Error(w, fmt.Sprintf("%d others wait already; try again", maxWaiting), http.StatusTooManyRequests)
+			http.Error(w, fmt.Sprintf("%d requests wait already; try again", maxWaiting), http.StatusTooManyRequests)
 			return
 		}
 		s.answer(w, r, observe.Key{NamespacedName: object, Kind: kind})
 	}
 }
 
-// objectOf is the object that is asked about. An answer is given where none can be.
+// objectOf returns the object of the request. It responds itself if the name is invalid.
 func objectOf(w http.ResponseWriter, r *http.Request) (types.NamespacedName, bool) {
 	object := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	if len(validation.IsDNS1123Label(object.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(object.Name)) > 0 {
-		http.Error(w, "no such name can be", http.StatusBadRequest)
+		http.Error(w, "invalid name", http.StatusBadRequest)
 		return object, false
 	}
 	return object, true
@@ -207,20 +209,20 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, object observe.K
 	_, _ = w.Write(document.Bytes()) // The client may be gone.
 }
 
-// next is what the next decision on the object is made of.
+// next waits for the next decision on the object.
 func (s *Server) next(ctx context.Context, object observe.Key) (*snapshothorizontal.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
-	told := make(chan *snapshothorizontal.Step, 1)
+	received := make(chan *snapshothorizontal.Step, 1)
 	stop := s.source.Inspect(object, func(step *snapshothorizontal.Step, _ *horizontal.Decision) {
 		select {
-		case told <- step:
-		default: // an earlier one is taken
+		case received <- step:
+		default: // next returns the first one
 		}
 	})
 	defer stop()
 	select {
-	case step := <-told:
+	case step := <-received:
 		return step, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -23,7 +23,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// decisions tells of a decision on shop/web to each inspector at once.
+// decisions passes a decision on shop/web to each inspector at once.
 type decisions struct {
 	mu      sync.Mutex
 	waiting int
@@ -118,11 +118,10 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestOnlySoManyWait: who asks for many objects at once does not fill the leader's
-// memory.
-// TestVerticalAlone: a process without the horizontal side knows no HPAs, and still its updater.
+// TestOnlySoManyWait: requests for many objects at once do not fill the leader's memory. TestVerticalAlone: a process
+// without the horizontal side knows no HPAs, and still its updater.
 func TestVerticalAlone(t *testing.T) {
-	s, err := New("127.0.0.1:0", Sources{Vertical: remembered{}}, logr.Discard())
+	s, err := New("127.0.0.1:0", Sources{Vertical: updaterStates{}}, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,10 +165,10 @@ func TestNewRequiresLoopback(t *testing.T) {
 	}
 }
 
-// remembered remembers shop/web alone.
-type remembered struct{}
+// updaterStates has the state of shop/web alone.
+type updaterStates struct{}
 
-func (remembered) UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot {
+func (updaterStates) UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot {
 	if object.Name != "web" {
 		return nil
 	}
@@ -177,19 +176,19 @@ func (remembered) UpdaterState(object types.NamespacedName) *snapshotvertical.Sn
 		Updater: &snapshotvertical.Updater{Time: time.Unix(1, 5).UTC()}}
 }
 
-// What the vertical side remembers is told at once, with times to the nanosecond.
-func TestMemories(t *testing.T) {
+// The state of the vertical side is returned at once, with times to the nanosecond.
+func TestUpdaterState(t *testing.T) {
 	for why, c := range map[string]struct {
 		source VerticalSource
 		path   string
 		status int
 		words  string
 	}{
-		"it is known": {remembered{}, "/verticalpodautoscalers/shop/web/updater", http.StatusOK,
+		"it is known": {updaterStates{}, "/verticalpodautoscalers/shop/web/updater", http.StatusOK,
 			`"time":"1970-01-01T00:00:01.000000005Z"`},
-		"it is not": {remembered{}, "/verticalpodautoscalers/shop/api/updater", http.StatusNotFound,
+		"it is not": {updaterStates{}, "/verticalpodautoscalers/shop/api/updater", http.StatusNotFound,
 			"the updater does not run here"},
-		"no name":                {remembered{}, "/verticalpodautoscalers/shop/NO!/updater", http.StatusBadRequest, "no such name"},
+		"no name":                {updaterStates{}, "/verticalpodautoscalers/shop/NO!/updater", http.StatusBadRequest, "invalid name"},
 		"no vertical side there": {nil, "/verticalpodautoscalers/shop/web/updater", http.StatusNotFound, "does not run here"},
 	} {
 		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, Vertical: c.source}, logr.Discard())
@@ -230,7 +229,7 @@ func (recordedLoads) EncodedMetricHistories(object observe.Key) ([]loadhistory.E
 	return nil, nil
 }
 
-// TestHistory: the recorded load is answered as it is encoded, and what is not there is told from what cannot be read.
+// TestHistory: the response is the recorded load as it is encoded; a missing history differs from an unreadable one.
 func TestHistory(t *testing.T) {
 	for why, c := range map[string]struct {
 		source HistorySource
@@ -243,7 +242,7 @@ func TestHistory(t *testing.T) {
 			"there is no history of HorizontalPodAutoscaler shop/web here"},
 		"cannot be encoded": {recordedLoads{}, "/workloadautoscalers/shop/broken/history",
 			http.StatusInternalServerError, "it is broken"},
-		"no name":      {recordedLoads{}, "/workloadautoscalers/shop/NO!/history", http.StatusBadRequest, "no such name"},
+		"no name":      {recordedLoads{}, "/workloadautoscalers/shop/NO!/history", http.StatusBadRequest, "invalid name"},
 		"nothing kept": {nil, "/workloadautoscalers/shop/web/history", http.StatusNotFound, "no history of loads is kept"},
 		"by metric": {recordedLoads{}, "/workloadautoscalers/shop/web/metric-histories", http.StatusOK,
 			`[{"name":"cpu","history":"AQ=="},{"name":"rps","history":"Ag=="}]`},
@@ -264,7 +263,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistorySinceTheStart: it is said where a checkpoint may have more.
+// TestHistorySinceTheStart: the response has a header if a checkpoint may have more.
 func TestHistorySinceTheStart(t *testing.T) {
 	server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, History: recordedLoads{}}, logr.Discard())
 	if err != nil {

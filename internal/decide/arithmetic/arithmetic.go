@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Mode says what becomes of a result that does not fit.
+// Mode says how results that do not fit are handled.
 type Mode bool
 
 // The modes.
@@ -20,7 +20,7 @@ const (
 	Saturate Mode = true
 )
 
-// Add is x+y.
+// Add returns x+y.
 func (m Mode) Add(x, y int64) int64 {
 	sum := x + y
 	if m == Wrap || (sum > x) == (y > 0) {
@@ -29,7 +29,7 @@ func (m Mode) Add(x, y int64) int64 {
 	return limit64(y)
 }
 
-// MulDiv is x*y/z for y, z > 0.
+// MulDiv returns x*y/z for y, z > 0.
 func (m Mode) MulDiv(x, y, z int64) int64 {
 	if m == Wrap {
 		return x * y / z
@@ -48,11 +48,11 @@ func (m Mode) MulDiv(x, y, z int64) int64 {
 	return int64(q)
 }
 
-// farSeconds is how far from 1970 times are told apart: about from 1824 to 2115.
+// farSeconds is the largest distance from 1970 of times that Nanos distinguishes: about from 1824 to 2115.
 const farSeconds = 4_600_000_000
 
-// Nanos is a time in nanoseconds since 1970. Such numbers are compared in a fraction of what it takes to compare times,
-// and their difference never overflows. Times that are too far away for that, as the zero time is, are put together.
+// Nanos returns a time in nanoseconds since 1970. Comparing such numbers is much cheaper than comparing times, and
+// their difference never overflows. Times that are too far away for that, such as the zero time, become equal.
 func Nanos(t time.Time) int64 {
 	return max(-farSeconds, min(farSeconds, t.Unix()))*int64(time.Second) + int64(t.Nanosecond())
 }
@@ -68,8 +68,7 @@ func (m Mode) ToInt32(x int64) int32 {
 // Ceil32 rounds up to an int32.
 func (m Mode) Ceil32(x float64) int32 { return m.Trunc32(math.Ceil(x)) }
 
-// Trunc32 cuts the fraction off. NaN, like what is too small, becomes the
-// smallest integer.
+// Trunc32 truncates. NaN and numbers that are too small become the smallest integer.
 func (m Mode) Trunc32(x float64) int32 {
 	x = math.Trunc(x)
 	if x >= math.MinInt32 && x <= math.MaxInt32 {

@@ -16,8 +16,8 @@ const (
 	saturate = arithmetic.Saturate
 )
 
-// fit is the nearest int64: what saturating arithmetic gives, computed with numbers
-// that do not overflow.
+// fit returns the nearest int64, which is the result of saturating arithmetic, computed with numbers that do not
+// overflow.
 func fit(x *big.Int) int64 {
 	switch {
 	case x.IsInt64():
@@ -71,8 +71,8 @@ func TestMulDivEdges(t *testing.T) {
 	}
 }
 
-// TestNarrow: what does not fit. In Wrap a float becomes the smallest integer,
-// as amd64's conversion yields, and an integer loses its upper bits.
+// TestNarrow checks values that do not fit. In Wrap a float becomes the smallest integer, as amd64's conversion yields,
+// and an integer loses its upper bits.
 func TestNarrow(t *testing.T) {
 	for name, tt := range map[string]struct{ got, want int64 }{
 		"integer, saturate high":      {int64(saturate.ToInt32(1 << 40)), math.MaxInt32},
@@ -104,7 +104,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestNanosAreAsTimes: the numbers are in the order of the times, and as far apart as these where both are near.
+// TestNanosAreAsTimes: the numbers have the order of the times, and their distances if both are near.
 func TestNanosAreAsTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) time.Time {

@@ -1,6 +1,5 @@
-// Package condition is a status condition, and how one is set in a list. Conditions
-// are the same in the status of a HorizontalPodAutoscaler and of a
-// VerticalPodAutoscaler; only their types in the API differ.
+// Package condition has status conditions, and sets them in lists. Conditions are the same in the status of a
+// HorizontalPodAutoscaler and of a VerticalPodAutoscaler; only their types in the API differ.
 package condition
 
 import (
@@ -19,7 +18,7 @@ const (
 	Unknown Status = "Unknown"
 )
 
-// StatusOf is True or False.
+// StatusOf returns True or False.
 func StatusOf(isTrue bool) Status {
 	if isTrue {
 		return True
@@ -32,20 +31,18 @@ type Condition struct {
 	Type            string
 	Status          Status
 	Reason, Message string
-	// Since is when the condition got its status: lastTransitionTime.
+	// Since is the time of the last change of Status: lastTransitionTime.
 	Since time.Time
-	// Transitioned renews Since even if the status is as before: it changed and changed
-	// back.
+	// Transitioned renews Since even if the status is the same: it changed and changed back.
 	Transitioned bool
 }
 
-// IsSame reports whether both say the same. Since is left out, as it changes with the
-// status alone.
+// IsSame reports whether both are equal, except for Since, which changes only with the status.
 func (c *Condition) IsSame(other *Condition) bool {
 	return c.Type == other.Type && c.Status == other.Status && c.Reason == other.Reason && c.Message == other.Message
 }
 
-// List is how conditions are kept: each type once.
+// List accesses a list of conditions, which has each type once.
 type List[C any] struct {
 	// Type is an element's; Read and Write translate from and to elements.
 	Type  func(*C) string
@@ -69,8 +66,8 @@ func read(c *Condition) Condition { return *c }
 
 func write(c Condition) Condition { return c }
 
-// Set sets the condition of its type. One whose status stays keeps its time. It
-// reports whether anything but the time is new.
+// Set sets the condition of its type. A condition with the same status keeps its time. It reports whether anything but
+// the time has changed.
 func (l *List[C]) Set(all []C, c Condition) ([]C, bool) {
 	i := l.find(all, c.Type)
 	if i < 0 {
@@ -87,7 +84,7 @@ func (l *List[C]) Set(all []C, c Condition) ([]C, bool) {
 	return all, true
 }
 
-// Remove takes the condition of this type away, wherever it stands: other writers may have left it more than once.
+// Remove removes all conditions of this type: other writers may have added several.
 func (l *List[C]) Remove(all []C, kind string) (remaining []C, isChanged bool) {
 	for i := l.find(all, kind); i >= 0; i = l.find(all, kind) {
 		all, isChanged = slices.Delete(all, i, i+1), true
@@ -101,7 +98,7 @@ func (l *List[C]) IsTrue(all []C, kind string) bool {
 	return i >= 0 && l.Read(&all[i]).Status == True
 }
 
-// Sort puts conditions that others may have written in the order of their types.
+// Sort sorts conditions, which others may have written, by their types.
 func (l *List[C]) Sort(all []C) {
 	slices.SortStableFunc(all, func(a, b C) int { return cmp.Compare(l.Type(&a), l.Type(&b)) })
 }

@@ -13,7 +13,7 @@ func one(kind string, status Status, message string, since time.Time) Condition 
 	return Condition{Type: kind, Status: status, Reason: "R", Message: message, Since: since}
 }
 
-// TestSet: a condition has its place, and its time moves with its status.
+// TestSet: a condition keeps its place, and its transition time changes with its status.
 func TestSet(t *testing.T) {
 	later := noon.Add(time.Minute)
 	flipped := one("A", True, "m", later)
@@ -59,7 +59,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestRemove: what is not there is not removed, and is not true.
+// TestRemove: a missing condition is not true, and removing it has no effect.
 func TestRemove(t *testing.T) {
 	all := []Condition{one("A", True, "", noon), one("B", False, "", noon)}
 	if !Sorted.IsTrue(all, "A") || Sorted.IsTrue(all, "B") || Sorted.IsTrue(all, "C") {

@@ -17,24 +17,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// tide is a target that is decided every second, whose load goes up and down and
-// whose count follows.
+// tide is a target with a decision each second, whose load rises and falls and whose count follows it.
 type tide struct {
 	policy      horizontal.Policy
 	state       horizontal.State
 	observation horizontal.Observation
 	second      int
-	// rises and falls count the scale writes up and down.
+	// rises and falls are the numbers of scale writes in each direction.
 	rises, falls int
 }
 
-// cycle is how long load takes to come and go, and high how long it stays.
+// cycle is the period of the load, and high the part of it with a high load.
 const (
 	cycle = 900
 	high  = 300
 )
 
-// turn lets load come and go once.
+// turn plays one cycle of the load.
 func (w *tide) turn() {
 	w.rises, w.falls = 0, 0
 	for range cycle {
@@ -47,7 +46,7 @@ func (w *tide) next() {
 	if w.second%cycle < high {
 		level = 1500
 	}
-	// The count stays, the history of proposals does not.
+	// The proposals vary, and the count stays.
 	level += int64(w.second % 7 * 15)
 	now := noon.Add(time.Duration(w.second) * time.Second)
 	w.second++
@@ -135,8 +134,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestDecisionBorrows: a decision is good until the next one on its state, and a
-// clone for ever. Settling does it no harm.
+// TestDecisionBorrows: a decision is valid until the next one on its state, and its clone for good. Settling it does
+// not change it.
 func TestDecisionBorrows(t *testing.T) {
 	p, o, other := policy(1, 100), steady(3), steady(3)
 	p.Metrics = []source.Spec{cpu()}
@@ -159,8 +158,7 @@ func TestDecisionBorrows(t *testing.T) {
 	}
 }
 
-// TestBuffersCarryNothing: with buffers in which other decisions were made, of
-// other sizes, a decision is what it is with new ones.
+// TestBuffersCarryNothing: buffers that other decisions of other sizes have used lead to the same decision as new ones.
 func TestBuffersCarryNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()

@@ -14,11 +14,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// BenchmarkDecide is a decision a second on an object with a utilization metric
-// and the API server's default behavior, whose usage wanders around its target.
+// BenchmarkDecide makes a decision a second on an object with a utilization metric and the API server's default
+// behavior, whose usage varies around its target.
 func BenchmarkDecide(b *testing.B) { benchmarkDecide(b, forecast.Settings{}) }
 
-// BenchmarkDecideWithForecast is the same with a forecast: each decision adds to what is learnt, and each 60th uses it.
+// BenchmarkDecideWithForecast is BenchmarkDecide with a forecast: it learns from each decision, and each 60th uses it.
 func BenchmarkDecideWithForecast(b *testing.B) { benchmarkDecide(b, active()) }
 
 func benchmarkDecide(b *testing.B, settings forecast.Settings) {
@@ -39,7 +39,7 @@ func benchmarkDecide(b *testing.B, settings forecast.Settings) {
 	}
 }
 
-// utilization is a policy with a utilization metric and the API server's default behavior.
+// utilization returns a policy with a utilization metric and the API server's default behavior.
 func utilization() horizontal.Policy {
 	p := policy(1, 2000)
 	p.Behavior, p.Tolerance = defaults(), metric.Tolerance{Up: 0.1, Down: 0.1}
@@ -48,8 +48,8 @@ func utilization() horizontal.Policy {
 	return p
 }
 
-// BenchmarkDecideNew is a decision six seconds after the number of pods doubled, on samples of different times, of which
-// half reach back to before.
+// BenchmarkDecideNew decides six seconds after the number of pods doubled. The samples have different times, and half
+// of them reach back to before.
 func BenchmarkDecideNew(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
@@ -80,7 +80,7 @@ func BenchmarkDecideNew(b *testing.B) {
 	}
 }
 
-// BenchmarkDecideOwn is the same on metrics that Plimsoll reads itself. Of 1000 pods 16 are sampled.
+// BenchmarkDecideOwn is BenchmarkDecide on metrics that Plimsoll reads itself. 16 of 1000 pods have samples.
 func BenchmarkDecideOwn(b *testing.B) {
 	average := source.Target{Type: source.AverageValue, Milli: 500}
 	for name, c := range map[string]struct {
@@ -114,7 +114,7 @@ func BenchmarkDecideOwn(b *testing.B) {
 	}
 }
 
-// endpoint is a rate from the pods' own pages, of which each is to have half an event per second.
+// endpoint returns a rate metric of the pods' endpoints with a target of half an event per second for each pod.
 func endpoint() source.Spec {
 	return source.Spec{
 		Type: source.PodEndpoint, Name: "requests", Identity: "1", IsRate: true,
@@ -122,7 +122,7 @@ func endpoint() source.Spec {
 	}
 }
 
-// answered is a target of n pods, of which a part is asked. Those have the rate that they are to have.
+// answered returns a target of n pods, of which a part has samples. Those are at their target.
 func answered(n, part int) horizontal.Observation {
 	o := steady(n)
 	r := &o.Readings[0]
@@ -139,7 +139,7 @@ func answered(n, part int) horizontal.Observation {
 	return o
 }
 
-// BenchmarkReport is what every decision costs besides.
+// BenchmarkReport makes the report of a decision.
 func BenchmarkReport(b *testing.B) {
 	p, o := policy(1, 2000), see(10, length(10))
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
@@ -149,7 +149,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// steady is a target whose pods all run and use half of their request.
+// steady returns a target whose pods all run and use half of their request.
 func steady(n int) horizontal.Observation {
 	o := see(int32(n))
 	var r metric.Reading

@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
-// TestEachDifferenceHasALimit: a count that is not what the metrics' ratios ask for has a limit that made it so, or was
-// proposed by something else.
+// TestEachDifferenceHasALimit: if the count differs from the ratio of the metrics, the decision names a limit, or
+// another source that proposed it.
 func TestEachDifferenceHasALimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -27,7 +27,7 @@ func TestEachDifferenceHasALimit(t *testing.T) {
 		}
 		plain := plainOf(&s.policy, &d)
 		if winner.Source != proposal.Metric {
-			// What something else proposed is named; what the metrics ask for beyond it needs a limit.
+			// The decision names other sources; a metric that proposes more than them needs a limit.
 			plain = max(plain, float64(winner.Replicas))
 		}
 		if limit == projection.None && plain != float64(d.Desired) {
@@ -37,7 +37,8 @@ func TestEachDifferenceHasALimit(t *testing.T) {
 	})
 }
 
-// plainOf is the most that the metrics ask for by the formula of Kubernetes' documentation, computed on its own.
+// plainOf returns the highest proposal of the metrics by the formula of Kubernetes' documentation, computed
+// independently.
 func plainOf(p *horizontal.Policy, d *horizontal.Decision) float64 {
 	most := 0.0
 	for i := range d.Metrics {
@@ -48,12 +49,12 @@ func plainOf(p *horizontal.Policy, d *horizontal.Decision) float64 {
 		asked := math.Ceil(r.Ratio * float64(d.Current))
 		switch {
 		case r.Groups == nil && d.Current == 0:
-			// From zero the ratio alone is the count, whatever the tolerance.
+			// From zero the ratio alone is the count, at any tolerance.
 			asked = float64(r.Replicas)
 		case 1-p.Tolerance.Down <= r.Ratio && r.Ratio <= 1+p.Tolerance.Up:
 			asked = float64(d.Current)
 		case r.Groups == nil && p.Metrics[i].Target.Type == source.AverageValue:
-			// The value for the whole target needs no count.
+			// The target for the whole value does not depend on the count.
 			asked = float64(r.Replicas)
 		case math.IsNaN(asked):
 			asked = 0

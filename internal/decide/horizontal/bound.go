@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Limits are what the policy allows in a decision. The last replica of a target that may go to zero is not theirs: see
-// scalesToZero.
+// Limits returns what the policy allows in a decision. They do not apply to the last replica of a target that may go to
+// zero: see scalesToZero.
 func (p *Policy) Limits(d *Decision) behavior.Limits {
 	least := d.Bounds.MinReplicas
 	if d.Zero.IsPossible && d.Current > 0 {
@@ -22,17 +22,17 @@ func (p *Policy) Limits(d *Decision) behavior.Limits {
 	}
 }
 
-// History is what the limits look back on. It shares the state's memory.
+// History returns what the limits look back on. It shares the state's memory.
 func (s *State) History() behavior.History {
 	return behavior.History{
 		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,
 	}
 }
 
-// bound takes the proposal through the windows, the rates, min and max.
+// bound applies the windows, the rates, min and max to the proposal.
 func (d *Decision) bound(s *State, proposed int32) {
 	limits, past := d.Policy.Limits(d), s.History()
-	// Fallbacks and schedules have no samples that pass.
+	// Fallbacks and schedules have no part that only some seconds ask for.
 	others := d.Proposed.OfOthers(d.Fallbacks.Active)
 	lasting := max(others, proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without))
 	w := behavior.Proposed{
@@ -43,7 +43,7 @@ func (d *Decision) bound(s *State, proposed int32) {
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
 	w.Replicas = d.Stabilized.Replicas
 	if d.Policy.Forecast.Mode == forecast.Active && d.Failed-d.Fallbacks.Failed+d.Pending == 0 {
-		// By itself it is remembered as no recommendation: once it has passed, what the metrics asked for counts.
+		// The forecast is not stored as a recommendation of its own: after it, the proposals of metrics count.
 		d.ForecastReplicas = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.Policy.Tolerance.Down)
 		w.Replicas, w.Fresh = max(w.Replicas, d.ForecastReplicas), max(w.Fresh, d.ForecastReplicas)
 		lasting = max(lasting, d.ForecastReplicas)

@@ -64,8 +64,8 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	isFirst := s.Recommendations.Empty()
 	if isFirst {
-		// The count as it stands, so that a controller that has just started does
-		// not scale down before it has seen a whole window.
+		// Store the current count, so that a controller that has just started does not scale down before it has observed a
+		// whole window.
 		first := history.Recommendation{Time: now, Replicas: d.Current}
 		behavior.Remember(&s.Recommendations, p.Divergences, first, time.Time{})
 	}
@@ -96,8 +96,8 @@ func (p *Policy) bounds() schedules.Bounds {
 	return schedules.Bounds{MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas}
 }
 
-// branch chooses the way. A target at zero is switched off, unless it was this
-// controller that scaled it there (KEP-2021).
+// branch returns the kind of decision. A target at zero is switched off, unless this controller scaled it there
+// (KEP-2021).
 func branch(p *Policy, b schedules.Bounds, o *Observation, isScaledToZero bool) Branch {
 	current := o.Target.SpecReplicas
 	switch {
@@ -116,9 +116,9 @@ func branch(p *Policy, b schedules.Bounds, o *Observation, isScaledToZero bool) 
 	}
 }
 
-// isOwnZero reports whether a target at zero is there because of this object, whatever the condition shows: the
-// status write after the scale write may be lost. Where zero is an ordinary count of a WorkloadAutoscaler, or what it
-// asks for, any writer may have scaled the target there. Upstream uses the condition alone.
+// isOwnZero reports whether this object scaled the target to zero. It does not use the condition alone, as upstream
+// does, because the status write after the scale write may be lost. Where zero is an ordinary count of a
+// WorkloadAutoscaler, or the count that it requests, any writer may have scaled the target there.
 func isOwnZero(p *Policy, s *State, o *Observation) bool {
 	if o.Target.Error != "" {
 		return s.ScaledToZero
@@ -135,9 +135,8 @@ func isOwnZero(p *Policy, s *State, o *Observation) bool {
 	return w.Mode == mode.Active && zero.MayBe(p.Metrics, p.MinReplicas)
 }
 
-// correct brings a count that is out of range to its bound, independent of the
-// metrics. Upstream evaluates nothing else. Plimsoll shows the metrics all the same, and
-// does not write if the target has two autoscalers.
+// correct sets a count that is out of range to its bound, independent of the metrics. Upstream does not evaluate the
+// metrics then. Plimsoll shows them, and does not write if the target has two autoscalers.
 func (d *Decision) correct(bound int32, s *State, o *Observation) {
 	if d.Policy.Divergences.Has(divergence.OutOfRange) {
 		if o.Target.Selector.Problem == podselector.Ambiguous {
@@ -191,8 +190,9 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	d.Rescale = d.Desired != d.Current
 }
 
-// mayFallFurther reports whether the count may fall to what a rate has not let it reach yet, on samples that are too
-// old to ask for less: what was asked for was measured with the count of then, and is not multiplied again.
+// mayFallFurther reports whether the count may fall to an earlier proposal that a rate has not permitted yet, on
+// samples that are too old to ask for less: that proposal was computed with the count of its time, and is not
+// multiplied again.
 func (d *Decision) mayFallFurther(s *State) bool {
 	isOwn := s.Count.IsLowered && !s.Count.IsForeign
 	isUnreached := s.Unreached > 0 && s.Unreached < d.Current
@@ -203,8 +203,8 @@ func (d *Decision) mayFallFurther(s *State) bool {
 	return d.Proposed.Source != proposal.None
 }
 
-// holdBetweenPeriods keeps a count that new samples alone would lower: lowering is decided as often as upstream
-// decides. A decision each second would find the lowest of many averages, and go down in many small steps.
+// holdBetweenPeriods keeps a count that new samples alone would lower: lowering is decided once in a sync period, as
+// upstream. Decisions every second would use the lowest of many averages, and lower the count in many small steps.
 func (d *Decision) holdBetweenPeriods(s *State) {
 	if d.Trigger == trigger.Samples && d.At.Sub(s.LoweringAt).Abs() < trigger.LoweringPeriod {
 		d.IsLoweringHeld = d.Desired < d.Current
@@ -214,8 +214,8 @@ func (d *Decision) holdBetweenPeriods(s *State) {
 	s.LoweringAt = d.At
 }
 
-// withoutProposal leaves the count as it is, or scales a target from zero to min.
-// Upstream keeps it at zero for as long as no metric can be computed.
+// withoutProposal keeps the count, or scales a target from zero to min. Upstream keeps it at zero for as long as no
+// metric can be computed.
 func (d *Decision) withoutProposal() {
 	switch {
 	case d.Pending > 0 || d.Outdated > 0 && d.Failed == 0:
@@ -273,12 +273,11 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	d.learn(s, o)
 }
 
-// combine takes the largest of the proposals, the first of equals. The proposal is
-// not usable if there is none or if it would lower the count and may not.
+// combine takes the largest of the proposals, the first of equals. The proposal is not usable if there is none or if it
+// would lower the count and may not.
 //
-// Proposals come from the metrics that could be computed, from fallbacks, and from the
-// surge window. While one metric could not and has no fallback, or has no values yet, the
-// others may not lower the count: it might be the one that needs it.
+// Proposals come from the metrics that could be computed, from fallbacks, and from the surge window. While one metric
+// failed and has no fallback, or has no values yet, the others may not lower the count: that metric might need it.
 func (d *Decision) combine() (usable bool) {
 	best := d.ofMetrics()
 	if d.Surge.Proposes() {

@@ -36,7 +36,7 @@ func TestBranches(t *testing.T) {
 		Branch  horizontal.Branch
 		Desired int32
 		Rescale bool
-		// Needs is whether the shell has to read the metrics.
+		// Needs is set if the decision needs the metrics.
 		Needs bool
 	}
 	resource := source.Spec{
@@ -176,7 +176,7 @@ func TestCombine(t *testing.T) {
 		reason   string
 		readings []metric.Reading
 		desired  int32
-		// index is the metric that wins; failed says that none can.
+		// index is the metric with the highest proposal; failed is set if no metric has one.
 		index  int
 		failed bool
 	}{
@@ -227,14 +227,14 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestZeroAndBack: the round trip that only Object and External metrics can make.
+// TestZeroAndBack: with Object and External metrics a target goes to zero and comes back.
 func TestZeroAndBack(t *testing.T) {
 	p := policy(0, 10)
 	p.DownscaleStabilization = 0
 	var s horizontal.State
 	var d horizontal.Decision
 	o := see(2, length(0))
-	// The seed is as old as the first decision, which a window of 0 still covers.
+	// A window of 0 still includes the seed, which has the time of the first decision.
 	_, s = horizontal.Decide(noon, &p, s, &o)
 	d, s = horizontal.Decide(noon.Add(time.Second), &p, s, &o)
 	if r := statusreport.Of(&d, horizontal.Outcome{}); d.Desired != 0 || !hasCondition(r, "ScaledToZero", true) {
@@ -261,8 +261,8 @@ func hasCondition(r statusreport.Report, kind string, status bool) bool {
 	return false
 }
 
-// TestSettle: a scale event counts once it is written, and only with behavior.
-// Without it there is the time of the last scale-up, and as upstream not even that.
+// TestSettle: with behavior, a scale event counts once it is written. Without behavior only the time of the last
+// scale-up is stored, and with upstream's rules not even that.
 func TestSettle(t *testing.T) {
 	up, down := see(3, length(5)), see(5, length(3))
 	free := rates(unlimited(), unlimited())
@@ -311,7 +311,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// changed is what is known of the count after a decision and what became of its write.
+// changed returns the count that the state has after a decision and its write.
 func changed(d *horizontal.Decision, o horizontal.Outcome) history.Count {
 	c := history.Count{Replicas: d.Current, IsKnown: true}
 	if d.Rescale && o.Error == "" {
@@ -325,7 +325,7 @@ func changed(d *horizontal.Decision, o horizontal.Outcome) history.Count {
 
 func abs(x int32) int32 { return max(x, -x) }
 
-// TestOverrides: another writer's count after this controller's own write is noticed, from its state alone.
+// TestOverrides: the state shows that another writer has changed the count after this controller's own write.
 func TestOverrides(t *testing.T) {
 	const second = time.Second
 	own := horizontal.Outcome{At: noon.Add(second), Began: noon}
@@ -361,7 +361,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestUnsettled: a decision that was never settled leaves nothing behind.
+// TestUnsettled: a decision without a settlement changes no state.
 func TestUnsettled(t *testing.T) {
 	p, o := policy(1, 10), see(3, length(5))
 	p.Behavior = rates(unlimited(), unlimited())

@@ -17,28 +17,28 @@ import (
 // Decision is the replica count and everything that led to it. Status, events, logs and explanations print it; none
 // computes it again.
 //
-// Metrics, with the groups of its results, and the lists of Schedules and Fallbacks lie in buffers that Decide's state
-// owns: the next Decide on that state writes over them, Settle does not. To keep a decision longer, Clone it. Reports
-// and what is made of them are copies.
+// Metrics, with the groups of its results, and the lists of Schedules and Fallbacks share buffers with Decide's state:
+// the next Decide on that state overwrites them, Settle does not. To keep a decision longer, Clone it. Reports are
+// copies.
 type Decision struct {
 	At     time.Time
 	Branch Branch
-	// Trigger is why it was made then.
+	// Trigger is the cause of the decision.
 	Trigger trigger.Kind
-	// Current is the count the decision starts from, Desired what the target should have, and ActiveDesired what it would
-	// have in mode Active.
+	// Current is the count before the decision, Desired the count that the target should have, and ActiveDesired that of
+	// mode Active.
 	Current, Desired, ActiveDesired int32
 	// Rescale reports whether the scale is to be written.
 	Rescale bool
-	// Bounds are min and max, with the schedules in force. Schedules says which these are.
+	// Bounds are min and max, including the schedules in force, which Schedules lists.
 	Bounds    schedules.Bounds
 	Schedules schedules.Result
-	// Tolerance is how far the ratio of a metric may be from 1 without a change.
+	// Tolerance is the largest deviation of a metric's ratio from 1 that causes no change.
 	Tolerance metric.Tolerance
 	// Metrics holds one result for each metric of the policy, or nothing where metrics were not evaluated.
 	Metrics []metric.Result
-	// Failed is how many of the metrics could not be computed, Pending of how many the values are still awaited, and
-	// Outdated how many know nothing newer than the last change of the count. None of these lowers the count.
+	// Failed counts the metrics that could not be computed, Pending those without values yet, and Outdated those without
+	// values newer than the last change of the count. None of these lowers the count.
 	Failed, Pending, Outdated int
 	// Surge is the result of the surge window.
 	Surge surge.Result
@@ -48,31 +48,31 @@ type Decision struct {
 	// Limited where the count is lowered to the max of a schedule.
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
-	// Load is the target's, as far as it is known.
+	// Load is the target's load, if it is known.
 	Load forecast.Load
 	// Forecast is the forecast. ForecastReplicas is the count that it raised the stabilized one to; 0 if it did not.
 	Forecast         forecast.Result
 	ForecastReplicas int32
-	// RaisedToMin says that a target at zero goes to min replicas at least.
+	// RaisedToMin is set if a target at zero goes to min replicas at least.
 	RaisedToMin bool
-	// IsLoweringHeld says that new samples alone would lower the count, which is decided once in a sync period.
+	// IsLoweringHeld is set if new samples alone would lower the count, which is decided once in a sync period.
 	IsLoweringHeld bool
-	// Fallbacks are those that are active, and Zero is whether the target may go to zero; of a WorkloadAutoscaler only.
+	// Fallbacks has the active ones, and Zero whether the target may go to zero; for a WorkloadAutoscaler only.
 	Fallbacks fallback.Result
 	Zero      zero.Result
 
-	// Policy, Target, Conflict, Shown and Refusal are those that it was made of.
+	// Policy, Target, Conflict, Shown and Refusal are inputs of the decision.
 	Policy   *Policy
 	Target   Target
 	Conflict Conflict
 	Shown    Shown
 	Refusal  Refusal
-	// IsScaledToZero is the status of the condition before the decision, and IsOwnZero says that it is to be True as long
-	// as there are no replicas.
+	// IsScaledToZero is the status of the condition before the decision. IsOwnZero is set if it must be True while there
+	// are no replicas.
 	IsScaledToZero, IsOwnZero bool
 }
 
-// Branch is the way that a decision took.
+// Branch is the kind of a decision.
 type Branch uint8
 
 // The branches.

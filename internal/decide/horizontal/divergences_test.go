@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// TestEachDivergenceIsShown: testdata/divergences.txt has each divergence
-// but the controller's and those of reading samples and requests, which happens before a decision, and the scenarios
-// under its name end differently without it. The blocks that show no difference are there for contrast.
+// TestEachDivergenceIsShown: testdata/divergences.txt has scenarios for each divergence, and at least one of them has
+// another result without it. Exceptions are the divergences of the controller and those of reading samples and
+// requests, which apply before a decision. The scenarios without a difference show the contrast.
 func TestEachDivergenceIsShown(t *testing.T) {
 	text, err := os.ReadFile("testdata/divergences.txt")
 	if err != nil {
@@ -34,8 +34,7 @@ func TestEachDivergenceIsShown(t *testing.T) {
 	}
 }
 
-// scenarios are the blocks of the divergence: from one that begins with its name to
-// the next one's.
+// scenarios returns the blocks of the divergence: from the first with its name up to the next divergence.
 func scenarios(d divergence.Set, text string) string {
 	var all []string
 	mine := false

@@ -12,15 +12,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// answer is a queue of that length by an answer that was asked for so long before noon.
+// answer returns a queue of that length, requested so long before noon.
 func answer(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.Asked = noon.Add(-ago)
 	return r
 }
 
-// TestOneDoubling: the target was scaled up to 4 some time before noon. An answer that was asked for by then does not
-// double the count again.
+// TestOneDoubling: the target was scaled up to 4 some time before noon. An answer that was requested before that does
+// not double the count again.
 func TestOneDoubling(t *testing.T) {
 	const second = time.Second
 	of := func(readings ...metric.Reading) []metric.Reading { return readings }
@@ -63,7 +63,7 @@ func TestOneDoubling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 100)
-			// Scaling down on old samples is another matter.
+			// Another divergence concerns scaling down on old samples.
 			p.Divergences = divergence.Default &^ divergence.NewerSamples
 			p.DownscaleStabilization = 0
 			for len(p.Metrics) < len(tt.readings) {
@@ -99,8 +99,8 @@ func TestOneDoubling(t *testing.T) {
 	}
 }
 
-// TestOneDoublingLeavesBoundsAlone: max is named where it is what applies, and min
-// and max are gone to at once.
+// TestOneDoublingLeavesBoundsAlone: if max is the limit, the decision names it; a count outside of min and max is
+// corrected at once.
 func TestOneDoublingLeavesBoundsAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		min, max int32
@@ -126,8 +126,8 @@ func TestOneDoublingLeavesBoundsAlone(t *testing.T) {
 	}
 }
 
-// TestAnAnswerDoublesOnce: pods that come have a decision made each 20 ms. On a load that always asks for more, the count
-// doubles once on each answer.
+// TestAnAnswerDoublesOnce: new pods cause a decision every 20 ms. If the load is always too high, each answer doubles
+// the count once.
 func TestAnAnswerDoublesOnce(t *testing.T) {
 	p := policy(1, 1000)
 	var s horizontal.State
@@ -146,7 +146,8 @@ func TestAnAnswerDoublesOnce(t *testing.T) {
 	}
 }
 
-// TestFailedWriteIsNoScaleUp: an answer doubles the count that was asked for before a write that failed.
+// TestFailedWriteIsNoScaleUp: an answer doubles the count although a scale-up was tried after its request, because that
+// write failed.
 func TestFailedWriteIsNoScaleUp(t *testing.T) {
 	p := policy(1, 100)
 	o := see(2, answer(99, 0))

@@ -11,9 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// A shell observes, decides, writes the scale, settles what became of the
-// write, and reports. Here a queue of 7 with a target of 1 for each replica
-// meets 2 replicas, which may double or become 4 at once.
+// The caller observes, decides, writes the scale, settles the result of the write, and reports. Here a queue of 7 with
+// a target of 1 for each replica meets 2 replicas, which may double or become 4 at once.
 func ExampleDecide() {
 	policy := horizontal.Policy{
 		MinReplicas: 1, MaxReplicas: 10,
@@ -34,7 +33,7 @@ func ExampleDecide() {
 	decision, state := horizontal.Decide(now, &policy, horizontal.State{}, &observation)
 	fmt.Println("wished", decision.Proposed.Replicas, "desired", decision.Desired, "because", decision.Limited.Reason)
 
-	outcome := horizontal.Outcome{At: now} // the write went well
+	outcome := horizontal.Outcome{At: now} // the write succeeded
 	state = horizontal.Settle(state, outcome)
 	fmt.Println("remembered recommendations:", state.Recommendations.Highs[0].Replicas)
 	for _, event := range statusreport.Of(&decision, outcome).Events {

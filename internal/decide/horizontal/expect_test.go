@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// seen is a decision and what is reported of it.
+// seen is a decision and its report.
 type seen struct {
 	decision horizontal.Decision
 	report   statusreport.Report
@@ -21,12 +21,11 @@ type seen struct {
 	specs    []source.Spec
 }
 
-// expect compares the last decision with what the scenario expects. What is not named
-// may be anything; "-" is nothing at all; several metrics have commas between
-// them.
+// expect compares the last decision with the scenario's expectation, which may omit values; "-" is an empty value;
+// commas separate several metrics.
 //
 //	desired=5 rescale=yes      the decision
-//	shown=5                    the desired count in status, "-" where status keeps the one it has
+//	shown=5                    the desired count in status, "-" if status keeps its count
 //	proposed=7 stabilized=7 limited=5
 //	                           the way there
 //	usage=50%/30% milli=500    each metric against its target, and its average or value
@@ -66,7 +65,7 @@ func (s *stage) expect(words []string) {
 	}
 }
 
-// unmet lists what of the expectation is not met.
+// unmet lists the parts of the expectation that are not met.
 func (g *seen) unmet(words []string) []string {
 	if words[0] == "says" {
 		if text := strings.Join(words[1:], " "); text == "" || !strings.Contains(g.says(), text) {
@@ -88,7 +87,7 @@ func (g *seen) unmet(words []string) []string {
 	return all
 }
 
-// value is what expect calls by the key.
+// value returns the decision's value for the key.
 func (g *seen) value(key string) (value string, known bool) {
 	d := &g.decision
 	switch key {
@@ -129,7 +128,7 @@ func (g *seen) value(key string) (value string, known bool) {
 	return g.ofMetrics(key)
 }
 
-// reported is what expect calls by the key, of the report.
+// reported returns the report's value for the key.
 func (g *seen) reported(key string) string {
 	var turned, reasons []string
 	condition := "-"
@@ -154,7 +153,7 @@ func (g *seen) reported(key string) string {
 	}
 }
 
-// ofMetrics is what expect calls by the key, of each metric.
+// ofMetrics returns the value for the key of each metric.
 func (g *seen) ofMetrics(key string) (value string, known bool) {
 	if !slices.Contains([]string{"milli", "counted", "unready", "missing", "ignored", "unsampled", "failed"}, key) {
 		return "", false
@@ -184,7 +183,7 @@ func (g *seen) ofMetrics(key string) (value string, known bool) {
 	return list(all), true
 }
 
-// says is all that is reported as text.
+// says returns all texts of the report.
 func (g *seen) says() string {
 	lines := []string{g.report.Error}
 	for _, c := range g.report.Conditions {

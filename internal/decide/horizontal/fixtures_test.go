@@ -17,12 +17,10 @@ import (
 // noon is when the tests begin.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// remembered compares the history of states, without their buffers. A list that has become
-// empty is the same history as one that was never there.
+// remembered compares the history of states, without their buffers. An empty list equals a missing one.
 var remembered = cmp.Options{cmpopts.IgnoreUnexported(horizontal.State{}), cmpopts.EquateEmpty()}
 
-// queue is an External metric whose average target is 1: as many replicas are
-// proposed as the queue is long. That lets a test state a proposal as a number.
+// queue returns an External metric whose average target is 1, so that the length of the queue is the proposal.
 func queue() source.Spec {
 	return source.Spec{
 		Type: source.External, Name: "queue", SelectorText: "nil",
@@ -30,13 +28,13 @@ func queue() source.Spec {
 	}
 }
 
-// length is a queue's reading.
+// length returns a queue's reading.
 func length(n int32) metric.Reading { return metric.Reading{Series: []int64{int64(n) * 1000}} }
 
-// broken is the reading of a metric whose API is down.
+// broken returns the reading of a metric whose API does not respond.
 func broken() metric.Reading { return metric.Reading{Error: "down"} }
 
-// policy has one queue per call of length, no tolerance and no behavior.
+// policy returns a policy with one queue as its metric, no tolerance and no behavior.
 func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 	return horizontal.Policy{
 		Namespace: "shop", MinReplicas: minReplicas, MaxReplicas: maxReplicas,
@@ -47,8 +45,7 @@ func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 	}
 }
 
-// defaults is what the API server makes of an empty behavior, with the flag's
-// window.
+// defaults returns the API server's defaults of an empty behavior, with the flag's window.
 func defaults() *behavior.Behavior {
 	const period = 15 * time.Second
 	return &behavior.Behavior{
@@ -71,7 +68,7 @@ func percent(value int32, period time.Duration) behavior.RatePolicy {
 	return behavior.RatePolicy{Type: behavior.RatePercent, Value: value, Period: period}
 }
 
-// rates is a behavior without windows.
+// rates returns a behavior without windows.
 func rates(up, down behavior.Rules) *behavior.Behavior {
 	return &behavior.Behavior{Up: up, Down: down}
 }
@@ -81,8 +78,7 @@ func unlimited() behavior.Rules {
 	return behavior.Rules{Policies: []behavior.RatePolicy{pods(1<<20, time.Second)}}
 }
 
-// see is an observation of a target with as many replicas and one reading for
-// each metric.
+// see returns an observation of a target with current replicas and one reading for each metric.
 func see(current int32, readings ...metric.Reading) horizontal.Observation {
 	return horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: current, StatusReplicas: current},
@@ -96,7 +92,7 @@ type past struct {
 	replicas int32
 }
 
-// remembering is a state with these recommendations, oldest first.
+// remembering returns a state with these recommendations, oldest first.
 func remembering(entries ...past) horizontal.State {
 	var s horizontal.State
 	for _, e := range entries {
@@ -105,7 +101,7 @@ func remembering(entries ...past) horizontal.State {
 	return s
 }
 
-// changes are scale events, oldest first.
+// changes returns scale events, oldest first.
 func changes(entries ...past) history.Changes {
 	var c history.Changes
 	for _, e := range entries {

@@ -8,11 +8,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// FollowUp is what a decision asks for before the object's next sync period.
+// FollowUp lists what a decision needs before the object's next sync period.
 type FollowUp struct {
-	// DecideAt is when to decide once more, on the samples there are then; zero without a
-	// reason to. Reason is why, Schedule the name of the schedule that changes then, and
-	// Metric the index of the metric whose fallback begins.
+	// DecideAt is when to decide once more, on the samples of that time; zero without a reason. Reason is the cause,
+	// Schedule the name of the schedule that changes then, and Metric the index of the metric whose fallback begins.
 	DecideAt time.Time
 	Reason   trigger.Reason
 	Schedule string
@@ -20,17 +19,17 @@ type FollowUp struct {
 	// Suspects are the indices of the pods whose newest sample may be the first of a surge.
 	// An early scrape gives the second one, which decides.
 	Suspects []int
-	// Forecast is when the forecast is renewed that raises the count: with the next minute. It is zero for others.
+	// Forecast is when the forecast that raises the count is next renewed, at the end of a minute. It is zero otherwise.
 	Forecast time.Time
-	// NearThreshold says that a metric of the pods that Plimsoll scrapes has come halfway through the tolerance
-	// above its target, or further: they are scraped before others.
+	// NearThreshold is set if a metric of the pods that Plimsoll scrapes has come halfway through the tolerance above its
+	// target, or further: their scrapes take precedence.
 	NearThreshold bool
-	// Calm is what new samples are compared with before the next decision on them.
+	// Calm has the limits with which new samples are compared before the next decision on them.
 	Calm trigger.Calm
 }
 
-// FollowUp is what the decision asks for. The observation is the decision's own, the state
-// the one that came with it, and the suspects are appended to dst.
+// FollowUp returns what the decision needs next. o is the decision's observation, s the state returned with it, and the
+// suspects are appended to dst.
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
 	again, c := d.again(), d.context(o)
 	in := surge.Input{Specs: d.Policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}

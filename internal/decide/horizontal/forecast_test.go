@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// jumping is a queue of 2, and of 10 from noon to one. A pod that works serves one.
+// jumping returns the length of a queue: 10 between noon and one o'clock, and 2 at other times. A pod serves one item.
 func jumping(at time.Time) int32 {
 	if at.Hour() == 12 {
 		return 10
@@ -28,14 +28,14 @@ func active() forecast.Settings {
 	}
 }
 
-// forecasting is a policy with a forecast.
+// forecasting returns a policy with a forecast.
 func forecasting() horizontal.Policy {
 	p := policy(1, 50)
 	p.Forecast, p.Behavior = active(), defaults()
 	return p
 }
 
-// played is a target whose load is played, with the state and the count that come of it.
+// played is a target whose load a test plays, with its state and its count.
 type played struct {
 	policy  horizontal.Policy
 	state   horizontal.State
@@ -44,7 +44,7 @@ type played struct {
 	last    horizontal.Decision
 }
 
-// decide decides on a length of the queue, and goes on for as long.
+// decide decides on a length of the queue, and advances the time by step.
 func (p *played) decide(queue int32, step time.Duration) {
 	o := see(p.current, length(queue))
 	o.StartUp = time.Minute
@@ -54,22 +54,22 @@ func (p *played) decide(queue int32, step time.Duration) {
 	p.now = p.now.Add(step)
 }
 
-// until plays the load that jumps each day.
+// until plays the load with a jump each day.
 func (p *played) until(end time.Time) {
 	for p.now.Before(end) {
 		p.decide(jumping(p.now), 15*time.Second)
 	}
 }
 
-// learnt has seen the jump twice. It is half an hour before the third.
+// learnt returns a target half an hour before the third jump.
 func learnt() *played {
 	p := &played{policy: forecasting(), now: noon.Add(-60 * time.Hour), current: 2}
 	p.until(noon.Add(-30 * time.Minute))
 	return p
 }
 
-// TestForecastRaisesBeforeTheJump: the count rises some minutes before the load does, and only then; and falls as it
-// would have without a forecast.
+// TestForecastRaisesBeforeTheJump: the count rises some minutes before the load, not earlier, and falls as without a
+// forecast.
 func TestForecastRaisesBeforeTheJump(t *testing.T) {
 	p := learnt()
 	if p.current != 2 || p.last.Forecast.Reason != forecast.ReasonInUse {
@@ -92,8 +92,8 @@ func TestForecastRaisesBeforeTheJump(t *testing.T) {
 	}
 }
 
-// TestForecastPassesWithoutTheLoad: what was raised for a load that does not come is given back when the forecast says
-// so, without a stabilization window of its own: the metrics never asked for it.
+// TestForecastPassesWithoutTheLoad: if the load does not come, the count falls when the forecast ends, without a
+// stabilization window: the metrics have never proposed that count.
 func TestForecastPassesWithoutTheLoad(t *testing.T) {
 	p := learnt()
 	p.until(noon.Add(-time.Minute))
@@ -115,7 +115,7 @@ func TestForecastPassesWithoutTheLoad(t *testing.T) {
 	}
 }
 
-// TestForecastIsBounded: by max, by schedules' and rates, and by what the mode permits.
+// TestForecastIsBounded: max, schedules, rates and the mode bound the forecast.
 func TestForecastIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
@@ -142,7 +142,7 @@ func TestForecastIsBounded(t *testing.T) {
 	}
 }
 
-// TestForecastWithoutMetric: while a metric cannot be read, the forecast raises nothing, and nothing is lowered.
+// TestForecastWithoutMetric: while a metric fails, the forecast raises no count, and the decision lowers none.
 func TestForecastWithoutMetric(t *testing.T) {
 	p := learnt()
 	for begun := p.now; p.now.Before(noon.Add(-time.Minute)); p.now = p.now.Add(15 * time.Second) {
@@ -189,8 +189,7 @@ func TestForecastKeepsCounts(t *testing.T) {
 	}
 }
 
-// TestPreviewDecidesAlike: a forecast that is only shown changes nothing else of a decision, and nothing of the
-// history.
+// TestPreviewDecidesAlike: a forecast in mode Preview changes neither the rest of the decision nor the history.
 func TestPreviewDecidesAlike(t *testing.T) {
 	states := map[forecast.Mode]*forecast.State{forecast.Preview: learnt().state.Forecast}
 	rapid.Check(t, func(t *rapid.T) {
@@ -239,7 +238,7 @@ func TestForecastOnlyRaises(t *testing.T) {
 	})
 }
 
-// TestForecastIsRenewedByTheMinute: an active one that is in use asks for a decision when the minute begins.
+// TestForecastIsRenewedByTheMinute: an active forecast in use requests a decision at the start of each minute.
 func TestForecastIsRenewedByTheMinute(t *testing.T) {
 	p := learnt()
 	p.now = p.now.Add(7 * time.Second)
@@ -256,7 +255,7 @@ func TestForecastIsRenewedByTheMinute(t *testing.T) {
 	}
 }
 
-// TestForecastReason: events and the log say why the count rises.
+// TestForecastReason: events and the log explain why the count rises.
 func TestForecastReason(t *testing.T) {
 	p := learnt()
 	for p.last.ForecastReplicas == 0 || !p.last.Rescale {
@@ -281,7 +280,7 @@ func TestForecastReason(t *testing.T) {
 	}
 }
 
-// TestForecastAllocatesNothing: what is learnt costs no memory beyond the first decision.
+// TestForecastAllocatesNothing: after the first decision, learning allocates no memory.
 func TestForecastAllocatesNothing(t *testing.T) {
 	p := learnt()
 	o := see(2, length(2))

@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// numbers reads a situation's numbers from bytes: one byte where the range is
-// small, eight where it is large. Bytes that are not there read as zero.
+// numbers reads a situation's numbers from bytes: one byte for a small range, eight for a large one. Missing bytes are
+// zero.
 type numbers []byte
 
 func (n *numbers) next(_ string, low, high int64) int64 {
@@ -35,8 +35,8 @@ func (n *numbers) next(_ string, low, high int64) int64 {
 	return int64(uint64(low) + x%(span+1))
 }
 
-// FuzzDecide: no input makes the decision, its report or its settlement panic,
-// whatever the policy; state stays in order and survives being saved.
+// FuzzDecide: no input and no policy makes the decision, its report or its settlement panic. The state stays in order,
+// and survives being saved.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("the quick brown fox jumps over the lazy dog, and then again over the same dog, which is lazier still"))
@@ -60,8 +60,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// ordered checks what the deques promise and that the state reads back as it
-// was written.
+// ordered checks that the deques are in order and that a saved state equals the original.
 func ordered(t *testing.T, s horizontal.State) {
 	t.Helper()
 	highs, lows := s.Recommendations.Highs, s.Recommendations.Lows

@@ -40,31 +40,31 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                            a schedule of a WorkloadAutoscaler, its start in UTC
 //	metric cpu utilization=20   TYPE or NAME, and its target: see metricOf
 //	up, down window=1m select=Min pods=4/60s percent=10/60s
-//	                            the rules of one direction; the other one keeps the API server's defaults
+//	                            the rules of one direction; the other has the API server's defaults
 //	past recommended=4@-2m,5@-1m up=4@-10s down=1@-30s
-//	                            history; without it the first decision remembers the count as it is
+//	                            history; without it the first decision stores the current count
 //	decide at=15s current=3 existing=4 write=conflict scaled-to-zero both
 //	                            one decision, or several: at=0s,15s; without current= the count is
-//	                            what the last one made it; both shows upstream's outcome too, which
-//	                            from the policy on has gone its own way; further:
-//	                            status, ScaledToZero is what the side's last decision made it; trigger=event; scale=WORD, selector=missing|invalid|ambiguous, what is wrong with
-//	                            the target
-//	  are ready*3 pending       what the pods are, see podOf; without it all of current are ready
+//	                            that of the last one; both also shows upstream's result, whose count
+//	                            and history are separate since the policy; further: status, sets
+//	                            ScaledToZero as in the side's last decision; trigger=event;
+//	                            scale=WORD, selector=missing|invalid|ambiguous, an error of the target
+//	  are ready*3 pending       the pods, see podOf; without it all of current are ready
 //	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
 //	                            "-" for no sample, "down" for an API error; see sampleOf
 //	  surge cpu 900,850,90/0.2s a metric's last single intervals, the newest first; see recentOf
-//	  earlier cpu 500@-10s*2    what the pods used up to the last moment of which all are known; see sampleOf
-//	expect proposed=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
-//	                            -update leaves it alone
-//	upstream TestFunc/case      which of upstream's own cases the block is the situation of
+//	  earlier cpu 500@-10s*2    the pods' usage up to the last moment at which all are known; see sampleOf
+//	expect proposed=5 usage=50%/30% the expected values of the decision before, see expect;
+//	                            -update does not change them
+//	upstream TestFunc/case      upstream's case with the same situation
 //
-// In the picture = is a replica that stays, + one that comes and - one that goes.
+// In the picture = is a replica that stays, + a new one and - one that is removed.
 //
 // The files in testdata/upstream have upstream's cases; test/oracle checks that
-// none is left out. There a policy has no divergences and the start-up delays of
-// upstream's tests, 2m and 10s, unless it says otherwise, and each block must
-// expect something.
+// none is missing. There a policy has no divergences and the start-up delays of
+// upstream's tests, 2m and 10s, unless it sets others, and each block has an
+// expectation.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -95,7 +95,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play returns the text with what its commands print now.
+// play returns the text with the current results of its commands.
 func play(s *stage, text string) string {
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -108,7 +108,7 @@ func play(s *stage, text string) string {
 			fmt.Fprintln(&out, line)
 		}
 		out.WriteString(s.play(lines[:end]))
-		// What was printed before goes on to the next empty line.
+		// The earlier result ends at the next empty line.
 		lines = lines[end+1:]
 		if next := slices.Index(lines, ""); next >= 0 {
 			lines = lines[next:]
@@ -119,25 +119,25 @@ func play(s *stage, text string) string {
 	return out.String()
 }
 
-// stage is a scenario while it is played.
+// stage is the state of a scenario that is being played.
 type stage struct {
 	t *testing.T
-	// upstream says that the file is one of upstream's cases.
+	// upstream is set if the file is one of upstream's cases.
 	upstream bool
-	// without turns a divergence off; quiet lets expectations be.
+	// without turns a divergence off; quiet skips the checks of expectations.
 	without divergence.Set
 	quiet   bool
 	policy  horizontal.Policy
-	// Upstream continues with its own history and its own count.
+	// With upstream's rules, the history and the count are separate.
 	ours, theirs side
-	// now is when the decision is made, created when the object was.
+	// now is the time of the decision, created the time at which the object was created.
 	now     time.Time
 	created time.Time
 	headed  bool
 	block   scene
 }
 
-// side is one of the two that decide.
+// side has the history and the count of one of the two that decide.
 type side struct {
 	state   horizontal.State
 	current int32
@@ -145,12 +145,12 @@ type side struct {
 	shown map[string]bool
 }
 
-// scene is a block while it is played.
+// scene is a block that is being played.
 type scene struct {
 	// title is the line that messages name the block by.
 	title string
-	// seen is the last decision, ours the one with the policy's divergences where
-	// there is another one; nil before the first decision.
+	// seen is the last decision, and ours the one with the policy's divergences if both are made; nil before the first
+	// decision.
 	seen, ours *seen
 	expected   bool
 }
@@ -236,7 +236,7 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 	}
 }
 
-// decideAs is one side's decision, which it carries out.
+// decideAs makes the decision of one side and applies it.
 func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string, details []string) *seen {
 	o, outcome := s.observation(of.current, args, details), horizontal.Outcome{At: s.now, Error: args["write"]}
 	if _, isOwn := args["status"]; isOwn {
@@ -306,8 +306,7 @@ func usage(d *horizontal.Decision, specs []source.Spec) string {
 	return strings.Join(all, " ")
 }
 
-// why is what the report says: the conditions that are no routine, what held
-// the metrics, and the reason of the change.
+// why returns the unusual conditions of the report, the rules that limited the metrics, and the reason of the change.
 func why(of *seen) string {
 	routine := []string{"SucceededGetScale", "ReadyForNewScale", "SucceededRescale", "ValidMetricFound",
 		"DesiredWithinRange", "NotScaledToZero"}
@@ -336,7 +335,7 @@ func why(of *seen) string {
 	return strings.Join(all, "; ")
 }
 
-// picture is the count, one sign for each replica or, of many, for several.
+// picture draws the count with a sign for each replica, or for several if there are many.
 func picture(d *horizontal.Decision) string {
 	unit := max(1, (max(d.Current, d.Desired)+59)/60)
 	signs := func(n int32, sign string) string { return strings.Repeat(sign, int((n+unit-1)/unit)) }

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// arguments are key=value, or a key alone.
+// arguments returns key=value, or a key alone.
 func arguments(words []string) map[string]string {
 	args := map[string]string{}
 	for _, w := range words {
@@ -72,7 +72,7 @@ func (s *stage) newPolicy(args map[string]string) {
 	}
 }
 
-// change is an edit of the object.
+// change edits the object.
 func (s *stage) change(args map[string]string) {
 	metrics, schedules, before := s.policy.Metrics, s.policy.WorkloadAutoscaler.Schedules, *s
 	s.newPolicy(args)
@@ -81,7 +81,7 @@ func (s *stage) change(args map[string]string) {
 	s.ours, s.theirs, s.headed = before.ours, before.theirs, before.headed
 }
 
-// workloadAutoscaler reads what a policy says that an HPA cannot.
+// workloadAutoscaler reads the parts of a policy that an HPA does not have.
 func (s *stage) workloadAutoscaler(key, value string, args map[string]string) {
 	w := s.policy.WorkloadAutoscaler
 	if w == nil {
@@ -102,7 +102,7 @@ func (s *stage) workloadAutoscaler(key, value string, args map[string]string) {
 	}
 }
 
-// scheduleOf reads a schedule: what it is, and after that its cron expression.
+// scheduleOf reads a schedule: its settings, followed by its cron expression.
 func (s *stage) scheduleOf(words []string) schedules.Schedule {
 	one := schedules.Schedule{Name: words[0]}
 	for i, word := range words[1:] {
@@ -140,7 +140,7 @@ func (s *stage) fallbackOf(text string) source.Fallback {
 	return source.Fallback{Replicas: s.count(replicas), FailureDuration: s.period(duration), Policy: b}
 }
 
-// surge reads what a policy says of the surge window.
+// surge reads a setting of the surge window.
 func (s *stage) surge(key string, args map[string]string) {
 	value, on := args["surge"]
 	if !on {
@@ -168,11 +168,11 @@ func (s *stage) surge(key string, args map[string]string) {
 	}
 }
 
-// metricOf reads a metric: cpu and memory are resources, app/cpu one of a
-// container, object, external and pods are what they say. Where there are two
-// of a kind, external:jobs has a name of its own; steps give its values by it.
-// endpoint, prometheus and scaler are the sources that Plimsoll reads itself; rate makes an endpoint's metric events per
-// second, own leaves the target's value to the reading. type=Cheese makes it one that no API knows; without a target it has none.
+// metricOf reads a metric: cpu and memory are resources, app/cpu one of a container; object, external and pods are the
+// types of those names. If a policy has two of a type, external:jobs adds a name, which the steps use for its values.
+// endpoint, prometheus and scaler are the sources that Plimsoll reads itself; rate makes an endpoint's metric events
+// per second, own takes the target's value from the reading. type=Cheese sets a type that no API has; a metric without
+// a target has none.
 func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 	kind, name, named := strings.Cut(kind, ":")
 	if !named {
@@ -251,8 +251,7 @@ func (s *stage) rules(direction string, words []string) {
 	}
 }
 
-// past gives the object a history: recommendations and scale events as
-// COUNT@TIME.
+// past sets the object's history: recommendations and scale events as COUNT@TIME.
 func (s *stage) past(args map[string]string) {
 	for key, value := range args {
 		var entries []past
@@ -260,7 +259,7 @@ func (s *stage) past(args map[string]string) {
 			count, when, _ := strings.Cut(entry, "@")
 			entries = append(entries, past{ago: -s.period(when), replicas: s.count(count)})
 		}
-		// State is made oldest first, whatever the order that upstream keeps.
+		// The state needs the oldest entry first; upstream's order differs.
 		slices.SortStableFunc(entries, func(a, b past) int { return int(b.ago - a.ago) })
 		switch key {
 		case "recommended":

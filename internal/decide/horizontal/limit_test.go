@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// TestLimitWithoutBehavior: at most double, or four, at every decision.
+// TestLimitWithoutBehavior: a decision at most doubles the count, or raises it to four.
 func TestLimitWithoutBehavior(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason                      string
@@ -68,8 +68,7 @@ func TestLimitWithoutBehavior(t *testing.T) {
 	}
 }
 
-// TestRate checks the rate policies. Each starts from the count at the start of
-// its period.
+// TestRate checks the rate policies, each from the count at the start of its period.
 func TestRate(t *testing.T) {
 	const minute = time.Minute
 	up := func(s behavior.Select, policies ...behavior.RatePolicy) *behavior.Behavior {
@@ -166,14 +165,14 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestLeaveZero: policies that permit nothing from zero.
+// TestLeaveZero: rate policies that permit no change from zero.
 func TestLeaveZero(t *testing.T) {
 	const minute = time.Minute
 	for name, tt := range map[string]struct {
 		reason string
 		up     behavior.Rules
 		ups    []past
-		// upstream is without the divergence, desired with it.
+		// upstream is the count without the divergence, desired the one with it.
 		upstream, desired int32
 	}{
 		"percent": {
@@ -215,7 +214,7 @@ func TestLeaveZero(t *testing.T) {
 	})
 }
 
-// TestRateOverflow: a policy value as large as validation permits.
+// TestRateOverflow: a policy with the largest value that validation permits does not overflow.
 func TestRateOverflow(t *testing.T) {
 	const minute = time.Minute
 	for name, policies := range map[string][]behavior.RatePolicy{

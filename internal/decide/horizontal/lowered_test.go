@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// TestLoweredOnce: the count fell to 4 some time before noon. The pods use half of their target by samples of a window
-// that ends and begins before or after that. No ratio that was measured with more pods is multiplied by 4.
+// TestLoweredOnce: the count fell to 4 some time before noon. The pods use half of their target by samples whose
+// windows end and begin before or after that. A ratio that was measured with more pods is not multiplied by 4.
 func TestLoweredOnce(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
@@ -61,8 +61,9 @@ func TestLoweredOnce(t *testing.T) {
 	}
 }
 
-// TestFallsFurtherAfterARate: the count fell to 8 five seconds before noon, as far as a rate let it. Samples of before
-// that do not lead below what was asked for then, and the count need not wait for new ones.
+// TestFallsFurtherAfterARate: five seconds before noon the count fell to 8, which was the limit of a rate policy.
+// Earlier samples do not lower it below the proposal of that moment, and the count falls to that without waiting for
+// new ones.
 func TestFallsFurtherAfterARate(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason    string
@@ -106,8 +107,8 @@ func TestFallsFurtherAfterARate(t *testing.T) {
 	}
 }
 
-// TestRisesFurtherAfterARate: a load of ten pods comes to a pod that is as new as those which are added for it. The
-// count rises second by second to what was asked for at first, and no farther before the next sync period.
+// TestRisesFurtherAfterARate: a load of ten pods meets one pod, which is as new as those that are added for it. The
+// count rises second by second to the first proposal, and no farther before the next sync period.
 func TestRisesFurtherAfterARate(t *testing.T) {
 	p, s := policy(1, 100), remembering(past{time.Hour, 1})
 	p.Metrics[0] = source.Spec{Type: source.Resource, Name: source.CPU,

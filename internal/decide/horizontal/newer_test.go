@@ -10,22 +10,22 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// sampled is a queue of that length, measured so long before noon.
+// sampled returns a queue of that length, measured so long before noon.
 func sampled(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.At = noon.Add(-ago)
 	return r
 }
 
-// askedFor is a queue whose length says no time and was asked for some time before noon.
+// askedFor returns a queue of that length without a time of measurement, requested some time before noon.
 func askedFor(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.At, r.Asked = time.Time{}, noon.Add(-ago)
 	return r
 }
 
-// TestNewerSamples: the target was scaled up to 4 some time before noon, and nothing but
-// the times of samples may keep it from being scaled down.
+// TestNewerSamples: the target was scaled up to 4 some time before noon. Only the times of samples may prevent scaling
+// down.
 func TestNewerSamples(t *testing.T) {
 	const second, minute = time.Second, time.Minute
 	of := func(readings ...metric.Reading) []metric.Reading { return readings }
@@ -87,8 +87,8 @@ func TestNewerSamples(t *testing.T) {
 	}
 }
 
-// TestPendingValues: the values of a metric that are on their way ask for nothing, and
-// keep the others from lowering the count, not from raising it.
+// TestPendingValues: a metric whose values have not arrived yet proposes no count. It keeps the others from lowering
+// the count, not from raising it.
 func TestPendingValues(t *testing.T) {
 	pending := metric.Reading{Pending: true}
 	for name, tt := range map[string]struct {
@@ -113,7 +113,7 @@ func TestPendingValues(t *testing.T) {
 			if d.Desired != tt.want || d.Branch != tt.branch || d.Rescale != (tt.want != 4) {
 				t.Errorf("%d, %s; want %d, %s", d.Desired, d.Branch, tt.want, tt.branch)
 			}
-			// What was only delayed is not in the history: it would keep the count afterwards.
+			// A delayed proposal is not in the history: it would keep the count afterwards.
 			if high,
 				found := s.Recommendations.Highest(func(time.Time) bool { return true }); d.Branch == horizontal.BranchAwaiting &&
 				found && high.Replicas == 4 {

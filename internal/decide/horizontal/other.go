@@ -8,15 +8,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// OtherChange is a change of the replica count by another autoscaler, seen at that time.
+// OtherChange is a change of the replica count by another autoscaler.
 type OtherChange struct {
 	At       time.Time
 	From, To int32
 }
 
 // CountOther counts the change as this autoscaler's own: a scale event, and a recommendation of at least as many
-// replicas if the count rose, of at most as many if it fell. When it begins to act, no window and no period of a rate
-// policy is shorter than if it had made the change. The state is consumed.
+// replicas if the count rose, of at most as many if it fell. When it starts to act, its windows and the periods of its
+// rate policies apply as if it had made the change. The state is consumed.
 func CountOther(p *Policy, s State, c OtherChange) State {
 	if c.From == c.To || s.Recommendations.Empty() {
 		return s
@@ -31,7 +31,7 @@ func CountOther(p *Policy, s State, c OtherChange) State {
 	pending := behavior.PendingOf(p.Behavior, c.From, c.To)
 	s.Pending = &pending
 	s = Settle(s, Outcome{At: c.At})
-	// A person may have switched the target off.
+	// The user may have switched the target off.
 	s.ScaledToZero = false
 	return s
 }

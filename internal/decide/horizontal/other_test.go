@@ -15,7 +15,7 @@ import (
 
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
-// jobs asks for a replica for each job.
+// jobs returns a policy that wants a replica for each job.
 func jobs(b *behavior.Behavior) *horizontal.Policy {
 	return &horizontal.Policy{
 		MinReplicas: 1, MaxReplicas: 100, Behavior: b, Divergences: divergence.Default,
@@ -26,7 +26,7 @@ func jobs(b *behavior.Behavior) *horizontal.Policy {
 	}
 }
 
-// observed is a target of so many replicas beside so many jobs.
+// observed returns an observation of a target with so many replicas, and of the waiting jobs.
 func observed(replicas int32, waiting int64) *horizontal.Observation {
 	return &horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: replicas, StatusReplicas: replicas},
@@ -34,8 +34,7 @@ func observed(replicas int32, waiting int64) *horizontal.Observation {
 	}
 }
 
-// From the moment on at which it begins to act it never goes further, up or down, than one with the same policy that
-// acted all along.
+// A controller that begins to act never scales further, up or down, than one with the same policy that acted all along.
 func TestTakesOverWhereTheOtherStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := jobs(&behavior.Behavior{
@@ -72,8 +71,8 @@ func TestTakesOverWhereTheOtherStopped(t *testing.T) {
 	})
 }
 
-// A count that another autoscaler has raised stays for a whole window, and a fall of it counts in the period of the
-// rate policy.
+// The count that another autoscaler has raised stays for a whole window, and a decrease by it counts in the period of
+// the rate policy.
 func TestCountOther(t *testing.T) {
 	p := jobs(&behavior.Behavior{
 		Up: behavior.Rules{Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 3, Period: time.Minute}}},

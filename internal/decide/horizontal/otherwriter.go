@@ -3,35 +3,35 @@ package horizontal
 import "time"
 
 const (
-	// heldPeriods is for how many sync periods two overrides keep the next write back to the sync period.
+	// heldPeriods is the number of sync periods for which two overrides limit writes to one in a sync period.
 	heldPeriods = 2
-	// contestedTime is the time in which the last maxOverrides overrides name the other writer. Tools that set the count
-	// back do so every few minutes.
+	// contestedTime is the time within which maxOverrides overrides lead to a report of the other writer. Tools that set
+	// the count back do so every few minutes.
 	contestedTime = 30 * time.Minute
 	maxOverrides  = 3
 )
 
-// Overrides is what is remembered of writes of a replica count, and of other writers' changes of what was written. The
-// other writer may set the count back as fast as it is written, so that each write would cause the next: after two such
-// overrides, writes come by the sync period.
+// Overrides records writes of a replica count, and other writers' changes of it. The other writer may set the count
+// back after each write, so that each write would cause the next: after two such overrides, the count is written once
+// in a sync period.
 type Overrides struct {
-	// Written is the last count that was written, and IsWritten ends once another writer has set another. WrittenAt is
-	// when, and stays.
+	// Written is the last written count. IsWritten is set until another writer sets another. WrittenAt is the time of the
+	// write.
 	Written   int32     `json:"written,omitempty"`
 	IsWritten bool      `json:"known,omitempty"`
 	WrittenAt time.Time `json:"writtenAt,omitzero"`
-	// Noticed are when overrides were, the newest first.
+	// Noticed has the times of overrides, the newest first.
 	Noticed [maxOverrides]time.Time `json:"noticed,omitzero"`
 }
 
-// Overridden is what a replica count shows of another writer.
+// Overridden is the evidence of another writer in a replica count.
 type Overridden struct {
-	// IsNamed says that another writer has just been noticed, often enough to be named: the shell then reads its name.
-	// IsNew says that none was named before.
+	// IsNamed is set if another writer was just detected, often enough to be reported: the shell then reads its name.
+	// IsNew is set if none was reported before.
 	IsNamed, IsNew bool
 }
 
-// Next is what a decision on this replica count will find, before it is made.
+// Next returns what Observe will find for this replica count, without recording it.
 func (h *Overrides) Next(now time.Time, replicas int32, period time.Duration) Overridden {
 	next := *h
 	if !next.Observe(now, replicas) || !next.IsContested(now, period) {
@@ -51,15 +51,15 @@ func (h *Overrides) Observe(now time.Time, replicas int32) (isOverride bool) {
 	return true
 }
 
-// Wrote notes a write of the count, which began then.
+// Wrote records a write of the count, which began then.
 func (h *Overrides) Wrote(at time.Time, replicas int32) {
 	h.Written, h.IsWritten, h.WrittenAt = replicas, true, at
 }
 
-// Forget notes that the count may not be what was written last.
+// Forget drops the last write: the count may not be the written one.
 func (h *Overrides) Forget() { h.Written, h.IsWritten = 0, false }
 
-// HeldUntil is until when the count is not written again; zero if it may be now.
+// HeldUntil returns until when the count is not written again; zero if it may be now.
 func (h *Overrides) HeldUntil(now time.Time, period time.Duration) time.Time {
 	if until := h.WrittenAt.Add(period); h.isFight(now, period) && now.Before(until) {
 		return until
@@ -67,7 +67,7 @@ func (h *Overrides) HeldUntil(now time.Time, period time.Duration) time.Time {
 	return time.Time{}
 }
 
-// isFight reports whether two overrides came a short time ago.
+// isFight reports whether two overrides were recent.
 func (h *Overrides) isFight(now time.Time, period time.Duration) bool {
 	return !h.Noticed[1].IsZero() && now.Sub(h.Noticed[1]) <= heldPeriods*period
 }

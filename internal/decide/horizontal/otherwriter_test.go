@@ -9,14 +9,14 @@ const period = 15 * time.Second
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// TestOverrides: each step is a moment, the count that is observed then, and what follows; what is decided, 4, is
-// written where nothing holds it back.
+// TestOverrides: each step has a moment, the count that is observed then, and the expected result. The decided count,
+// 4, is written unless a rule defers it.
 func TestOverrides(t *testing.T) {
 	type step struct {
 		at       time.Duration
 		replicas int32
 		want     Overridden
-		// held is for how long the count is not written, isContested whether the other writer is named.
+		// held is the time for which the count is not written; isContested is set if status names the other writer.
 		held        time.Duration
 		isContested bool
 	}
@@ -34,7 +34,7 @@ func TestOverrides(t *testing.T) {
 			// The second override within two sync periods: the last write was at 1 s.
 			{2 * second, 2, Overridden{IsNamed: true, IsNew: true}, 14 * second, true},
 			{10 * second, 2, Overridden{}, 6 * second, true},
-			// Written again, and set back again.
+			// The count was written again, and set back again.
 			{16 * second, 2, Overridden{}, 0, true},
 			{17 * second, 2, Overridden{IsNamed: true}, 14 * second, true},
 			// The last two overrides are two periods ago; three within half an hour still name it.
@@ -70,7 +70,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestUnknownWrite: where a write may not have been made, another count is no override.
+// TestUnknownWrite: if a write may have failed, another count is no override.
 func TestUnknownWrite(t *testing.T) {
 	var h Overrides
 	h.Wrote(start, 4)

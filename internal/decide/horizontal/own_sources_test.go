@@ -15,15 +15,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// TestEndpointsOfAllPods: where no pod is left out, a metric of the pods' endpoints leads to the decision and the
-// history that a Pods metric with the same values does, bit for bit.
+// TestEndpointsOfAllPods: if all pods are in the sample, a metric of the pods' endpoints leads to the same decision and
+// history, bit for bit, as a Pods metric with the same values.
 func TestEndpointsOfAllPods(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := making(t)
 		m.isHPA = true
 		s := m.situation()
 		s.policy.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{}
-		// The surge window reads the intervals of one and not of the other, and the start-up of pods counts for one.
+		// Only one of the two has intervals for the surge window and counts the start-up of pods.
 		s.policy.Surge = surge.Settings{}
 		s.policy.MinReplicas = max(1, s.policy.MinReplicas)
 		for i := range s.observation.Pods {
@@ -56,18 +56,17 @@ func TestEndpointsOfAllPods(t *testing.T) {
 	})
 }
 
-// sameFailure: the texts name the source.
+// The texts name the source, so that they differ.
 func sameFailure(a, b *source.Failure) bool { return (a == nil) == (b == nil) }
 
-// outages is a load that is the same all the time, and metrics of it that are often not read.
+// outages has a constant load, and metrics of it whose reading often fails.
 type outages struct {
 	maker
 	policy horizontal.Policy
-	// total is the load.
-	total int64
+	total  int64
 }
 
-// observe is what can be seen of the load at a replica count.
+// observe returns an observation of the load at a replica count.
 func (l *outages) observe(current int32) horizontal.Observation {
 	o := see(current)
 	for range current {
@@ -112,8 +111,8 @@ func (l *outages) reading(spec *source.Spec, current int32) metric.Reading {
 	return r
 }
 
-// TestFlappingSourcesDoNotFlapTheTarget: under a load that does not change, sources that fail and come back, pods that
-// are silent at times and other pods in each sample never turn the replica count round, and never lead to zero.
+// TestFlappingSourcesDoNotFlapTheTarget: under a constant load, sources that fail and recover, pods without values at
+// times and changing samples of pods never reverse a change of the replica count, and never lead to zero.
 func TestFlappingSourcesDoNotFlapTheTarget(t *testing.T) {
 	moved := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,8 +19,8 @@ func making(t *rapid.T) maker {
 	return maker{pick: func(what string, low, high int64) int64 { return rapid.Int64Range(low, high).Draw(t, what) }}
 }
 
-// TestWithinBounds: whatever is written lies between min and max. The one count
-// outside is the zero of maintenance, which is not written to.
+// TestWithinBounds: each written count lies between min and max. During maintenance, at zero replicas, no count is
+// written.
 func TestWithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -49,9 +49,8 @@ func TestNeverDownOnPartialFailure(t *testing.T) {
 	})
 }
 
-// TestMoreLoadNeverFewer: raising one value never lowers the outcome. It is true
-// with the divergences on. Upstream breaks it where the pods that count are more
-// or fewer than the wanted ones, and where numbers overflow.
+// TestMoreLoadNeverFewer: raising one value never lowers the count, with the divergences on. Upstream lowers it in two
+// cases: if the number of pods that count differs from spec.replicas, and if numbers overflow.
 func TestMoreLoadNeverFewer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -76,7 +75,7 @@ func raise(t *rapid.T, milli *int64) {
 	*milli += rapid.Int64Range(0, math.MaxInt64-*milli).Draw(t, "more")
 }
 
-// TestUpstreamIsNotMonotonic shows why the text above is as it is.
+// TestUpstreamIsNotMonotonic shows the first of these cases.
 func TestUpstreamIsNotMonotonic(t *testing.T) {
 	p := policy(1, 10)
 	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
@@ -103,8 +102,8 @@ func TestUpstreamIsNotMonotonic(t *testing.T) {
 	}
 }
 
-// TestDirection: no metric moves the count against its ratio. From zero the ratio
-// of a value is the count, so that there is no direction.
+// TestDirection: no metric moves the count against its ratio. At zero, the ratio of a value is the count, so that there
+// is no direction.
 func TestDirection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -118,11 +117,10 @@ func TestDirection(t *testing.T) {
 	})
 }
 
-// TestMissingPodNeverRaises: one more pod without a sample, or one that is not
-// ready, never raises a scale-up. It is true of pods with equal requests and of
-// averages that need no truncation: a missing pod with a small request raises
-// the rest's share of the total, and an average cut off over three pods may be
-// cut off by less over four. Upstream is no different there.
+// TestMissingPodNeverRaises: one more pod without a sample, or one that is not ready, never raises the result of a
+// scale-up. This holds for pods with equal requests and averages without truncation: a missing pod with a small request
+// raises the share of the others in the total, and truncation over four pods may remove less than over three. Upstream
+// does the same.
 func TestMissingPodNeverRaises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, math.MaxInt32)
@@ -156,8 +154,8 @@ func TestMissingPodNeverRaises(t *testing.T) {
 	})
 }
 
-// TestIdempotent: the same decision again, nothing having changed, is the same
-// and, with window-history, stores nothing more.
+// TestIdempotent: a decision with the same inputs has the same result and, with window-history, adds nothing to the
+// history.
 func TestIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -178,8 +176,8 @@ func TestIdempotent(t *testing.T) {
 	})
 }
 
-// TestStateStaysSmall: a decision a second for an hour, with the longest windows
-// that validation permits and a proposal that never rests.
+// TestStateStaysSmall: the state stays small after a decision a second for an hour, with the longest windows that
+// validation permits and a proposal that always changes.
 func TestStateStaysSmall(t *testing.T) {
 	for name, proposed := range map[string]func(second int) float64{
 		"noise":          func(i int) float64 { return float64(i * 7919 % 40) },
@@ -212,8 +210,8 @@ func TestStateStaysSmall(t *testing.T) {
 	}
 }
 
-// TestEventsAreForgotten: a count that flips every second for an hour leaves no
-// more events than fit into the longest period.
+// TestEventsAreForgotten: if the count changes every second for an hour, the state keeps only the events of the longest
+// period.
 func TestEventsAreForgotten(t *testing.T) {
 	p := policy(1, 100)
 	p.Behavior = rates(unlimited(), unlimited())

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// observation builds what is seen.
+// observation returns an observation from a step's details.
 func (s *stage) observation(current int32, args map[string]string, details []string) horizontal.Observation {
 	o := see(current)
 	if text, given := args["existing"]; given {
@@ -79,7 +79,7 @@ var selectors = map[string]podselector.Selector{
 	"ambiguous": {Problem: podselector.Ambiguous, Message: "pods are controlled by more than one HPA"},
 }
 
-// key is what the details of a step call the metric.
+// key returns the metric's name in the details of a step.
 func key(spec *source.Spec) string {
 	if spec.Type == source.ContainerResource {
 		return spec.Container + "/" + spec.Name
@@ -87,7 +87,7 @@ func key(spec *source.Spec) string {
 	return spec.Name
 }
 
-// repeat writes x*3 as x x x.
+// repeat expands x*3 to x x x.
 func repeat(terms ...string) []string {
 	var all []string
 	for _, w := range terms {
@@ -145,7 +145,7 @@ func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
 	return p, r
 }
 
-// differ makes the pod otherwise than its kind is.
+// differ changes one property of the pod.
 func (s *stage) differ(p *metric.Pod, what string) {
 	for key, value := range arguments(strings.FieldsFunc(what, func(c rune) bool { return c == ',' })) {
 		switch {
@@ -183,9 +183,9 @@ func (s *stage) requestOf(text string) metric.Request {
 	return metric.Request{Milli: s.milli(text)}
 }
 
-// reading is a metric's answer: "down" is an API error, "none" an empty list, "awaited" nothing yet. The value
-// of an Object or External metric may say when it was asked for, as in 500@-90s?15s. Those of a scaler begin with what
-// it says of itself: active, inactive or silent; target=500 is the target that comes with them.
+// reading returns a metric's answer: "down" is an API error, "none" an empty list, "awaited" nothing yet. The value of
+// an Object or External metric may say when it was asked for, as in 500@-90s?15s. Those of a scaler begin with what it
+// says of itself: active, inactive or silent; target=500 is the target that comes with them.
 func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Request) metric.Reading {
 	if spec.Type == source.ExternalScaler && len(values) > 0 {
 		activity, rest := values[0], values[1:]

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// situation is everything that a decision depends on.
+// situation has all inputs of a decision.
 type situation struct {
 	now         time.Time
 	policy      horizontal.Policy
@@ -29,13 +29,12 @@ func (s *situation) decide() (horizontal.Decision, horizontal.State) {
 	return horizontal.Decide(s.now, &s.policy, s.state.Clone(), &s.observation)
 }
 
-// maker makes situations out of numbers that a generator picks: rapid, or the
-// bytes of a fuzzer.
+// maker makes situations from numbers of a generator: rapid, or the bytes of a fuzzer.
 type maker struct {
 	pick func(what string, low, high int64) int64
-	// wild lets through what validation and a sound shell keep out.
+	// wild permits inputs that validation and the controller exclude.
 	wild bool
-	// isHPA leaves out what only a WorkloadAutoscaler has.
+	// isHPA excludes the fields that only a WorkloadAutoscaler has.
 	isHPA bool
 }
 
@@ -45,7 +44,7 @@ func (m maker) duration(what string, longest time.Duration) time.Duration {
 	return time.Duration(m.pick(what, 0, int64(longest/time.Second))) * time.Second
 }
 
-// milli is a value, rarely one near the end of the range.
+// milli returns a value, rarely one near the end of the range.
 func (m maker) milli(what string) int64 {
 	low := int64(0)
 	if m.wild {
@@ -168,7 +167,7 @@ func (m maker) spec() source.Spec {
 	return s
 }
 
-// ownSpec is a metric that Plimsoll reads itself.
+// ownSpec returns a metric that Plimsoll reads itself.
 func (m maker) ownSpec() source.Spec {
 	kinds := []source.Type{source.PodEndpoint, source.Prometheus, source.ExternalScaler}
 	s := source.Spec{
@@ -290,7 +289,7 @@ func (m maker) values(spec *source.Spec, pods int) metric.Reading {
 	}
 }
 
-// total has the values of a metric that needs no pods.
+// total returns the values of a metric that does not concern single pods.
 func (m maker) total(spec *source.Spec) metric.Reading {
 	var r metric.Reading
 	if spec.Type == source.ExternalScaler {
@@ -309,7 +308,7 @@ func (m maker) total(spec *source.Spec) metric.Reading {
 	return r
 }
 
-// perPod has the samples of all pods, and their requests.
+// perPod returns the samples of all pods, and their requests.
 func (m maker) perPod(pods int) metric.Reading {
 	var r metric.Reading
 	for range pods {
@@ -331,7 +330,7 @@ func (m maker) perPod(pods int) metric.Reading {
 	return r
 }
 
-// endpoint has the samples of some of the pods.
+// endpoint returns the samples of some of the pods.
 func (m maker) endpoint(pods int) metric.Reading {
 	r := metric.Reading{Samples: make([]metric.Sample, pods), Recent: make([]metric.Recent, pods)}
 	isSampled := m.pick("sampled", 0, 1) == 1

@@ -12,8 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// stabilized is what the tables compare: the count, the reason and the entry
-// that keeps it, as its age.
+// stabilized has the values that the tables compare: the count, the reason and the age of the entry that keeps it.
 type stabilized struct {
 	Replicas int32
 	Reason   behavior.StabilizedReason
@@ -49,7 +48,7 @@ func checkStabilized(t *testing.T, p horizontal.Policy, rows map[string]stabiliz
 	}
 }
 
-// TestStabilizeWithoutBehavior: the highest proposal of the flag's window.
+// TestStabilizeWithoutBehavior: the highest proposal of the flag's window applies.
 func TestStabilizeWithoutBehavior(t *testing.T) {
 	const window = 5 * time.Minute
 	free := func(n int32) stabilized { return stabilized{Replicas: n, Window: window} }
@@ -75,8 +74,7 @@ func TestStabilizeWithoutBehavior(t *testing.T) {
 	})
 }
 
-// TestStabilizeWithBehavior: between the lowest proposal of one window and the
-// highest of the other.
+// TestStabilizeWithBehavior: the count lies between the lowest proposal of one window and the highest of the other.
 func TestStabilizeWithBehavior(t *testing.T) {
 	const upWindow, downWindow = time.Minute, 5 * time.Minute
 	p := policy(1, 100)
@@ -123,8 +121,8 @@ func TestStabilizeWithBehavior(t *testing.T) {
 	})
 }
 
-// TestUpWindowAsOftenAsUpstream: a scale-up window does not use what was asked for between two sync periods. The lowest
-// of many looks is lower, and a load that comes and goes would never get its pods.
+// TestUpWindowAsOftenAsUpstream: a scale-up window does not use proposals between two sync periods. The lowest of many
+// proposals is lower, and a load that comes and goes would never get its pods.
 func TestUpWindowAsOftenAsUpstream(t *testing.T) {
 	for between, want := range map[trigger.Kind]int32{trigger.Samples: 10, trigger.Periodic: 5} {
 		p := policy(1, 100)
@@ -142,8 +140,8 @@ func TestUpWindowAsOftenAsUpstream(t *testing.T) {
 	}
 }
 
-// TestStabilizedReasonFollowsTheWish: with behavior the reason is chosen by the
-// direction of the proposal, as upstream does.
+// TestStabilizedReasonFollowsTheWish: with behavior the direction of the proposal determines the reason, as with
+// upstream.
 func TestStabilizedReasonFollowsTheWish(t *testing.T) {
 	p := policy(1, 100)
 	p.Behavior = rates(unlimited(), unlimited())
@@ -155,8 +153,7 @@ func TestStabilizedReasonFollowsTheWish(t *testing.T) {
 	}
 }
 
-// TestLongestWindowIsKept: a spec edit that swaps the windows finds the entries
-// of the longer one.
+// TestLongestWindowIsKept: after an edit that swaps the windows, the entries of the longer one are still there.
 func TestLongestWindowIsKept(t *testing.T) {
 	p := policy(1, 100)
 	p.Behavior = rates(unlimited(), unlimited())

@@ -23,7 +23,7 @@ const (
 	downError = "failed to get queue external metric value: failed to get queue external metric: " + down
 )
 
-// The conditions that many reports share.
+// Many reports share these conditions.
 func got() condition.Condition {
 	return set("AbleToScale", yes, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
 }
@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 		state       horizontal.State
 		observation horizontal.Observation
 		outcome     horizontal.Outcome
-		// truth is with every divergence, upstream with none where that differs.
+		// truth is the report with every divergence, upstream the one with none if that differs.
 		truth    statusreport.Report
 		upstream *statusreport.Report
 	}{
@@ -418,14 +418,14 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// moved is a condition whose transition time upstream renews.
+// moved returns a condition with a new transition time by upstream's rule.
 func moved(c condition.Condition) condition.Condition {
 	c.Transitioned = true
 	return c
 }
 
-// TestHistoryReasonOfUpstream: upstream scales up to an old proposal without saying
-// why, as its reason follows from the new one.
+// TestHistoryReasonOfUpstream: if upstream scales up to an old proposal, the reason follows from the new one and does
+// not explain it.
 func TestHistoryReasonOfUpstream(t *testing.T) {
 	p, o := policy(1, 10), see(3, length(3))
 	p.Divergences = divergence.None

@@ -47,7 +47,7 @@ func saidOf(s situation) *said {
 	return of
 }
 
-// spoken is a random situation, and one in three of which the history decides.
+// spoken returns a random situation, and one in three of which the history decides.
 func spoken(seed uint64) situation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := maker{pick: func(_ string, low, high int64) int64 {
@@ -287,7 +287,7 @@ func isOfProposal(limit projection.Limit) bool {
 	return false
 }
 
-// without is the situation without the limits; false if one of them cannot be taken away.
+// without returns the situation without the limits; false if one of them cannot be taken away.
 func (of *said) without(limits []projection.Limit) (s situation, known bool) {
 	s = of.situation
 	s.state = s.state.Clone()

@@ -21,8 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// TestSurgeNeverLowers: with the surge window the decision is the one without it,
-// or it asks for more. Nothing else of it changes.
+// TestSurgeNeverLowers: the surge window only raises the count, and changes no other part of the decision.
 func TestSurgeNeverLowers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -41,8 +40,7 @@ func TestSurgeNeverLowers(t *testing.T) {
 	})
 }
 
-// TestSurgeNeedsItsName: without the divergence, or without intervals, it is as if
-// there were no surge window.
+// TestSurgeNeedsItsName: without the divergence, or without intervals, there is no surge window.
 func TestSurgeNeedsItsName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()
@@ -67,8 +65,7 @@ func TestSurgeNeedsItsName(t *testing.T) {
 	})
 }
 
-// busy is a target of n pods at their target, whose last seconds show that multiple
-// of it, the newest first.
+// busy returns a target of n pods at their target, whose last seconds have these multiples of it, the newest first.
 func busy(n int, multiples ...float64) horizontal.Observation {
 	o := steady(n)
 	var recent metric.Recent
@@ -83,7 +80,7 @@ func busy(n int, multiples ...float64) horizontal.Observation {
 	return o
 }
 
-// surging decides on CPU with a target of half of the request.
+// surging returns a policy for CPU with a target of half of the request.
 func surging() horizontal.Policy {
 	p := policy(1, 100)
 	p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
@@ -93,10 +90,9 @@ func surging() horizontal.Policy {
 	return p
 }
 
-// TestSurgeIsNotChased: what a surge of seconds asked for does not raise the count
-// once it is over. It would where a recommendation of 20, of which the first second
-// follows 4, were remembered: without behavior the highest one is gone for, and each
-// second doubles.
+// TestSurgeIsNotChased: the proposals of a surge of seconds do not raise the count once it is over. They would if a
+// recommendation of 20, of which the first second permits 4, were stored: without behavior the highest one applies, and
+// each second doubles the count.
 func TestSurgeIsNotChased(t *testing.T) {
 	for name, behavior := range map[string]*behavior.Behavior{"without behavior": nil, "with behavior": defaults()} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +121,7 @@ func TestSurgeIsNotChased(t *testing.T) {
 	}
 }
 
-// TestSurgeReason: the reason says in how many seconds the surge was seen.
+// TestSurgeReason: the reason names the length of the surge in seconds.
 func TestSurgeReason(t *testing.T) {
 	p, o := surging(), busy(4, 10, 10, 1)
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
@@ -135,8 +131,8 @@ func TestSurgeReason(t *testing.T) {
 	}
 }
 
-// TestSurgeBesideAFailure: a metric that fails keeps the others from lowering; a
-// surge may raise all the same.
+// TestSurgeBesideAFailure: a metric that fails prevents the others from lowering the count; a surge may raise it all
+// the same.
 func TestSurgeBesideAFailure(t *testing.T) {
 	p, o := surging(), busy(4, 10, 10, 1)
 	p.Metrics = append(p.Metrics, queue())
@@ -191,7 +187,7 @@ func TestSurgeOfYoungPods(t *testing.T) {
 	}
 }
 
-// TestSuspects: an early second look is worth it where it could change something.
+// TestSuspects: an early scrape is requested if it could change the decision.
 func TestSuspects(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason string
@@ -222,8 +218,7 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// TestSurgeAllocatesNothing: neither the evaluation of calm seconds nor a surge
-// that asks costs memory.
+// TestSurgeAllocatesNothing: neither the evaluation of calm seconds nor a proposal of a surge allocates memory.
 func TestSurgeAllocatesNothing(t *testing.T) {
 	for name, multiple := range map[string]float64{"calm": 1, "surge": 10} {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +239,7 @@ func TestSurgeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkSurge is BenchmarkDecide with intervals beside the averages.
+// BenchmarkSurge runs BenchmarkDecide with intervals beside the averages.
 func BenchmarkSurge(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {

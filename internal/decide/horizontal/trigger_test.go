@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// TestTriggers: what a decision was made for says whether it may lower the replica count, and
-// the decision says what that was. One that is left to a later one leaves nothing behind.
+// TestTriggers: the trigger determines whether a decision may lower the replica count, and the decision has the
+// trigger. A deferred decision changes no state.
 func TestTriggers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason  string
@@ -42,7 +42,7 @@ func TestTriggers(t *testing.T) {
 			o.Trigger, o.NewerAwaited = tt.trigger, tt.awaited
 			before := remembering(past{time.Hour, 1})
 			before.Version, before.Count = horizontal.StateVersion, history.Count{Replicas: 4, IsKnown: true}
-			before.Ready = history.Ready{{Time: noon}} // what was seen of the pods stays
+			before.Ready = history.Ready{{Time: noon}} // the pods that were seen remain
 			d, after := horizontal.Decide(noon, &p, before.Clone(), &o)
 			if d.Desired != tt.want || d.Branch != tt.branch || d.Trigger != tt.trigger {
 				t.Errorf("%s: %d by %s on %s, want %d by %s", tt.reason, d.Desired, d.Branch, d.Trigger, tt.want, tt.branch)
@@ -55,7 +55,7 @@ func TestTriggers(t *testing.T) {
 	}
 }
 
-// TestNothingIsRememberedOfADeferredDecision: the first window begins with the first decision that counts.
+// TestNothingIsRememberedOfADeferredDecision: the first window begins with the first decision that is not deferred.
 func TestNothingIsRememberedOfADeferredDecision(t *testing.T) {
 	p, o := policy(1, 100), see(4, sampled(2, 0))
 	o.Trigger = trigger.Event
@@ -64,7 +64,7 @@ func TestNothingIsRememberedOfADeferredDecision(t *testing.T) {
 	}
 }
 
-// TestCalmAtTheMost: an object that may have no more pods is calm whatever these use; one that was just raised is not.
+// TestCalmAtTheMost: an object at its max is calm at any usage; one that was just raised to it is not.
 func TestCalmAtTheMost(t *testing.T) {
 	p := policy(1, 4)
 	for _, tt := range []struct {

@@ -13,41 +13,37 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// twin decides as upstream describes it, without a thought for memory or time:
-// it keeps every recommendation and every scale event and looks through all of
-// them every time.
+// twin decides as upstream documents it, without regard to memory or time: it keeps every recommendation and scale
+// event and searches all of them every time.
 //
-// It is true with window-history only. Upstream keeps its recommendations in slots; one that is
-// older than every window is free, and every decision overwrites at most one free
-// slot. A recommendation may so outlive its window until its slot is needed, and
-// if an edit lengthens the window meanwhile, upstream counts it again. What
-// happens to survive depends on the order of slots. Plimsoll forgets a
-// recommendation once a decision finds it older than every window of that moment
-// (forgotten below), so that the two differ for a while after a window was
-// lengthened: see TestLengthenedWindow. Without the divergence slots is the twin.
+// It equals the decision with window-history only. Upstream keeps its recommendations in slots; a slot is free if its
+// recommendation is older than every window, and every decision overwrites at most one free slot. So a recommendation
+// may outlive its window until its slot is needed, and if an edit lengthens the window meanwhile, upstream counts it
+// again. Which ones remain depends on the order of slots. Plimsoll drops a recommendation once a decision finds it
+// older than every window of that moment (forgotten below), so that the two differ for a while after a window was
+// lengthened: see TestLengthenedWindow. Without the divergence, slots is the twin.
 type twin struct {
 	seeded          bool
 	recommendations []entry
 	// forgotten is the time before which recommendations are forgotten.
 	forgotten  time.Time
 	ups, downs []entry
-	// count is the count that was seen last, changed when it last changed, and isRaised that it rose then.
+	// count is the last observed count, changed the time of its last change, and isRaised is set if that was a rise.
 	count    int32
 	changed  time.Time
 	isRaised bool
-	// metrics are the proposals of this decision's metrics and when they were sampled.
+	// metrics are the proposals of this decision's metrics and the times of their samples.
 	metrics []entry
 }
 
 type entry struct {
 	at       time.Time
 	replicas int32
-	// asked is when a metric was requested; zero if it was not.
+	// asked is the time at which a metric was requested; zero if it was not.
 	asked time.Time
 }
 
-// decide returns what the windows and then the rates and bounds leave of the
-// proposal.
+// decide returns the count after the windows, the rates and the bounds.
 func (n *twin) decide(now time.Time, p *horizontal.Policy, current, proposed int32) (stabilized, desired int32) {
 	n.seed(now, current)
 	stabilized = n.stabilize(now, p, current, proposed)
@@ -105,7 +101,8 @@ func (n *twin) limit(now time.Time, p *horizontal.Policy, current, proposed int3
 	}
 }
 
-// doubling is how far one-doubling lets the count go: no answer doubles it that was asked for before it was raised.
+// doubling returns the limit of one-doubling: an answer that was requested before the count was raised does not double
+// it.
 func (n *twin) doubling(p *horizontal.Policy, current int32) int32 {
 	if !p.Divergences.Has(divergence.OneDoubling) {
 		return math.MaxInt32
@@ -123,7 +120,7 @@ func (n *twin) doubling(p *horizontal.Policy, current int32) int32 {
 	return farthest
 }
 
-// farthest is how far the rules let the count go, never back beyond where it is.
+// farthest returns the limit of the rules, which is never on the other side of the current count.
 func (n *twin) farthest(now time.Time, rules *behavior.Rules, current int32, up bool) int32 {
 	if rules.Select == behavior.SelectDisabled || len(rules.Policies) == 0 {
 		return current
@@ -145,7 +142,7 @@ func (n *twin) farthest(now time.Time, rules *behavior.Rules, current int32, up 
 	}
 	slices.Sort(permitted)
 	lowest, highest := permitted[0], permitted[len(permitted)-1]
-	// The largest change is the highest count on the way up, the lowest on the way down.
+	// The largest change is the highest count for a rise, the lowest for a fall.
 	switch {
 	case up && rules.Select == behavior.SelectMax:
 		return max(current, highest)
@@ -168,7 +165,7 @@ func sum(events []entry, now time.Time, period time.Duration) int32 {
 	return n
 }
 
-// see records the count, whoever set it.
+// see records the count, independent of its writer.
 func (n *twin) see(now time.Time, count int32) {
 	if count != n.count && n.count > 0 {
 		n.changed, n.isRaised = now, false
@@ -190,9 +187,8 @@ func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
 	}
 }
 
-// drawRules draws rules of one direction. The first policy has the longest
-// period: both directions keep their events as long then, and a period never
-// grows, so that what upstream drops is never used.
+// drawRules draws rules of one direction. The first policy has the longest period, so that both directions keep their
+// events for the same time. A period never grows, so that no decision needs an event that upstream has dropped.
 func drawRules(t *rapid.T, longest time.Duration) behavior.Rules {
 	rules := behavior.Rules{
 		Select: behavior.Select(rapid.IntRange(0, 2).Draw(t, "select")),
@@ -215,7 +211,7 @@ func drawWindow(t *rapid.T, longest time.Duration) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, longest / 10, longest / 2, longest}).Draw(t, "window")
 }
 
-// drawSampled is when a metric was sampled; some do not say.
+// drawSampled returns the time of a metric's sample; some have none.
 func drawSampled(t *rapid.T, now time.Time) time.Time {
 	age := rapid.SampledFrom([]time.Duration{-1, 0, 0, time.Second / 4, 10 * time.Second, 2 * time.Minute}).Draw(t,
 		"sample's age")
@@ -225,9 +221,8 @@ func drawSampled(t *rapid.T, now time.Time) time.Time {
 	return now.Add(-age)
 }
 
-// TestAgainstTwin runs random timelines: proposals of two metrics, pauses, failed
-// writes, people who change the count by hand, and edits of the windows and
-// rates.
+// TestAgainstTwin plays random timelines: proposals of two metrics, pauses, failed writes, changes of the count by
+// users, and edits of the windows and rates.
 func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
@@ -302,8 +297,8 @@ func TestAgainstTwin(t *testing.T) {
 	})
 }
 
-// slots is upstream's list of recommendations: one that is older than every
-// window may be overwritten, the last in the list first, one at every decision.
+// slots is upstream's list of recommendations: each decision may overwrite one that is older than every window, the
+// last of the list first.
 type slots []entry
 
 func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, proposed int32) int32 {
@@ -339,8 +334,8 @@ func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, proposed
 	return min(max(current, lowest), highest)
 }
 
-// TestAgainstSlots: without window-history the windows see what upstream's list
-// is true, and while no window grows, dropping early changes nothing.
+// TestAgainstSlots: without window-history the windows equal upstream's list. Dropping recommendations early has no
+// effect as long as no window grows.
 func TestAgainstSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
@@ -382,9 +377,8 @@ func TestAgainstSlots(t *testing.T) {
 	})
 }
 
-// TestLengthenedWindow: two proposals went out of a window of a minute unseen, and
-// the decision after that overwrote one of the two. The edit brings the other one
-// back in upstream's list; with window-history it is forgotten.
+// TestLengthenedWindow: two proposals left a window of a minute without a decision in between, and the next decision
+// overwrote one of them. The edit brings the other back in upstream's list; with window-history it is dropped.
 func TestLengthenedWindow(t *testing.T) {
 	for set, want := range map[divergence.Set]int32{divergence.None: 9, divergence.WindowHistory: 3} {
 		p := policy(1, 40)

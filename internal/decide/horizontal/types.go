@@ -1,5 +1,5 @@
-// Package horizontal is the horizontal decision: how many replicas a target shall have, and why. It is pure: what it
-// knows comes in as values, what it decides goes out as values, and the shell around it does the rest.
+// Package horizontal is the horizontal decision: how many replicas a target should have, and why. It is pure: its
+// inputs and outputs are values, and the shell around it does everything else.
 package horizontal
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// Policy is what the owner of the object and the flags of the controller ask for.
+// Policy has the settings of the object and of the controller's flags.
 type Policy struct {
 	Namespace                string
 	MinReplicas, MaxReplicas int32
@@ -26,40 +26,40 @@ type Policy struct {
 	// Behavior is nil for an object without spec.behavior, which upstream treats
 	// by rules of its own.
 	Behavior *behavior.Behavior
-	// Tolerance is the flag's or, where behavior names one, the object's.
+	// Tolerance is the flag's or, if behavior has one, the object's.
 	Tolerance metric.Tolerance
 	// DownscaleStabilization is the flag's window; it applies without Behavior.
 	DownscaleStabilization time.Duration
 	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up delays of CPU samples.
 	CPUInitializationPeriod, InitialReadinessDelay time.Duration
-	// Surge is the surge window; the zero value is none.
+	// Surge has the settings of the surge window; the zero value means none.
 	Surge       surge.Settings
 	Divergences divergence.Set
-	// Forecast is what is asked for, and ForecastProblem why something else that is asked for is ignored.
+	// Forecast has the settings of the forecast, and ForecastProblem is why other settings are ignored.
 	Forecast        forecast.Settings
 	ForecastProblem string
 	// WorkloadAutoscaler is nil for an HPA.
 	WorkloadAutoscaler *WorkloadAutoscaler
 }
 
-// Observation is what was seen of the target and its metrics.
+// Observation is the input about the target and its metrics.
 type Observation struct {
 	Target Target
-	// Trigger is why it is decided now, which Decide returns with the decision.
+	// Trigger is the cause of the decision, which Decide returns with it.
 	Trigger trigger.Kind
-	// NewerAwaited says that the kubelets' first samples have not arrived, and the present values may be
-	// older: they do not lower the count.
+	// NewerAwaited is set if the kubelets' first samples have not arrived, so that the present values may be older: they
+	// do not lower the count.
 	NewerAwaited bool
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
-	// Conflict is with a vertical autoscaler.
+	// Conflict is a conflict with a vertical autoscaler.
 	Conflict Conflict
 	// Shown are the conditions of a WorkloadAutoscaler that are True in its status, and CreatedAt is when it was created.
 	Shown     Shown
 	CreatedAt time.Time
 	// Refusal is why a WorkloadAutoscaler may not write the scale.
 	Refusal Refusal
-	// StartUp is how long pods of the target take from their creation until they are ready; 0 if it is not known.
+	// StartUp is the time from the creation to the readiness of the target's pods; 0 if unknown.
 	StartUp time.Duration
 	// Pods are the pods that the scale's selector selects.
 	Pods []metric.Pod
@@ -70,9 +70,10 @@ type Observation struct {
 // defersLowering reports whether a lower count is left to a later decision.
 func (o *Observation) defersLowering() bool { return o.Trigger == trigger.Event || o.NewerAwaited }
 
-// Conflict is that of the object's Utilization targets with a vertical autoscaler that changes what they divide by.
+// Conflict is a conflict of the object's Utilization targets with a vertical autoscaler that changes the requests that
+// they divide by.
 type Conflict struct {
-	// Message says which; empty when there is none.
+	// Message describes it; empty if there is none.
 	Message string
 	// Shown is the status of the object's condition about it.
 	Shown bool
@@ -81,19 +82,19 @@ type Conflict struct {
 // Shown are the conditions of a WorkloadAutoscaler that are True in its status.
 type Shown struct {
 	ScheduleActive, FallbackActive bool
-	// LimitedByPause says that ScalingLimited is True because of the mode Paused.
+	// LimitedByPause is set if ScalingLimited is True because of the mode Paused.
 	LimitedByPause bool
 }
 
-// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode; the zero value is nothing.
+// Refusal is the reason why a WorkloadAutoscaler may not write the scale in any mode; the zero value means that it may.
 type Refusal struct {
-	// Reason and Message are the condition's and the event's. Summary says it in a few words.
+	// Reason and Message are those of the condition and the event. Summary is a short form.
 	Reason, Message, Summary string
 }
 
 // Target is the scale of the target.
 type Target struct {
-	// Error says why the scale could not be read; empty when it was.
+	// Error is why the scale could not be read; empty if it could.
 	Error                        string
 	SpecReplicas, StatusReplicas int32
 	Selector                     podselector.Selector
@@ -110,41 +111,40 @@ type State struct {
 	Recommendations history.Recommendations `json:"recommendations"`
 	ScaleUps        history.Changes         `json:"scaleUps,omitempty"`
 	ScaleDowns      history.Changes         `json:"scaleDowns,omitempty"`
-	// LastScaleUp and LastScaleUpOn are in states that earlier versions saved: Decide takes the time into Count, and
-	// leaves both out.
+	// LastScaleUp and LastScaleUpOn exist in states of earlier versions: Decide moves the time to Count, and drops both.
 	LastScaleUp   time.Time `json:"lastScaleUp,omitzero"`
 	LastScaleUpOn []any     `json:"lastScaleUpOn,omitempty"`
 	// Count is the replica count and its last change, by any writer.
 	Count history.Count `json:"count,omitzero"`
-	// LoweringAt is when it was last decided whether to lower the count.
+	// LoweringAt is when the last decision was that could lower the count.
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
-	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
+	// Unreached is an earlier proposal that a rate has not permitted yet; 0 if there is none.
 	Unreached int32 `json:"unreached,omitempty"`
-	// ScaledToZero says that the last scale write took the last replica, and the count has been zero since. The
-	// condition has it too, but the status write after the scale write may be lost.
+	// ScaledToZero is set if the last scale write was to zero, and the count has been zero since. The condition has it
+	// too, but the status write after the scale write may be lost.
 	ScaledToZero bool `json:"scaledToZero,omitempty"`
-	// Ready are the numbers of ready pods lately.
+	// Ready has the recent numbers of ready pods.
 	Ready history.Ready `json:"ready,omitempty"`
-	// Surges is what is remembered of surges.
+	// Surges has the history of surges.
 	Surges surge.History `json:"surges,omitzero"`
-	// Pending is the change that was decided and not yet settled.
+	// Pending is the decided change that is not settled yet.
 	Pending *behavior.Pending `json:"pending,omitempty"`
-	// Fallbacks are the metrics with a fallback that fail, and IdleSince is since when nothing has kept the target from
-	// having no replicas; of a WorkloadAutoscaler only. UnknownSince is when the last decision was made if a metric could
-	// not be computed that might have kept it.
+	// Fallbacks has the failing metrics that have a fallback, and IdleSince is since when nothing has kept the target
+	// above zero replicas; for a WorkloadAutoscaler only. UnknownSince is the time of the last decision if a metric failed
+	// that might be active.
 	Fallbacks    fallback.Failures `json:"fallbacks,omitempty"`
 	IdleSince    time.Time         `json:"idleSince,omitzero"`
 	UnknownSince time.Time         `json:"unknownSince,omitzero"`
-	// Overrides are other writers' changes of the count.
+	// Overrides has the changes of the count by other writers.
 	Overrides Overrides `json:"overrides,omitzero"`
-	// Forecast is what is learnt of the load; nil where the forecast is off.
+	// Forecast is the learnt state; nil if the forecast is off.
 	Forecast *forecast.State `json:"forecast,omitempty"`
 
-	// work is scratch space; it carries no history.
+	// work has buffers; it carries no history.
 	work *workspace
 }
 
-// upgrade records what an earlier version saved.
+// upgrade converts a state of an earlier version.
 func (s *State) upgrade() {
 	if !s.LastScaleUp.IsZero() && s.Count.ChangedAt.IsZero() {
 		s.Count.ChangedAt, s.Count.EffectiveAt = s.LastScaleUp, s.LastScaleUp
@@ -152,17 +152,17 @@ func (s *State) upgrade() {
 	s.LastScaleUp, s.LastScaleUpOn = time.Time{}, nil
 }
 
-// Outcome is what became of the scale write.
+// Outcome is the outcome of the scale write.
 type Outcome struct {
-	// At is when the write ended, and Began when this controller began it; zero where another one wrote.
+	// At is when the write ended, and Began when this controller began it; zero if another one wrote.
 	At, Began time.Time
-	// Error is what the API server answered; empty when it was written. MayBeWritten says that it may have been all the
-	// same.
+	// Error is the API server's error; empty after a successful write. MayBeWritten is set if the write may have succeeded
+	// nevertheless.
 	Error        string
 	MayBeWritten bool
 }
 
-// Settle records what became of the scale write. A scale event counts only once it is written. Without a pending change
+// Settle records the outcome of the scale write. A scale event counts only once it is written. Without a pending change
 // it does nothing.
 func Settle(state State, outcome Outcome) State {
 	pending := state.Pending
@@ -189,7 +189,7 @@ func Settle(state State, outcome Outcome) State {
 	return state
 }
 
-// Clone is a copy of the state that shares nothing with it.
+// Clone returns a copy of the state that shares nothing with it.
 func (s *State) Clone() State {
 	c := *s
 	c.work = nil

@@ -13,10 +13,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// TestUpstreamScaleEvents: what the scale events of a direction are after one
-// more change of 5, and how many changes of the last minute they hold before it
-// (pkg/controller/podautoscaler/horizontal_test.go, TestStoreScaleEvents,
-// v1.37.1). Subtests have upstream's names.
+// TestUpstreamScaleEvents checks the scale events of a direction after one more change of 5, and the changes of the
+// last minute before it (pkg/controller/podautoscaler/horizontal_test.go, TestStoreScaleEvents, v1.37.1). Subtests have
+// upstream's names.
 func TestUpstreamScaleEvents(t *testing.T) {
 	ago := func(seconds int, replicas int32) past { return past{time.Duration(seconds) * time.Second, replicas} }
 	two := []behavior.RatePolicy{pods(10, time.Minute), percent(100, time.Minute)}
@@ -58,8 +57,7 @@ func TestUpstreamScaleEvents(t *testing.T) {
 				p.Divergences, p.DownscaleStabilization = divergence.None, 0
 				rules := unlimited()
 				if tt.policies != nil {
-					// What permits the change must not be what is tested, and does not
-					// look back farther than that.
+					// The policy that permits the change must not be the tested one, and does not look back farther.
 					rules.Policies = append(rules.Policies, tt.policies...)
 					p.Behavior = rates(rules, rules)
 				}

@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// WorkloadAutoscaler is what a WorkloadAutoscaler asks for beyond what an HPA can; source.Spec has the rest. It is not
-// changed once it is made.
+// WorkloadAutoscaler has the settings that an HPA does not have; source.Spec has those of metrics. It is immutable.
 type WorkloadAutoscaler struct {
 	Mode mode.Mode
 	// PausedReplicas is the replica count in mode Paused; nil keeps it as it is.
@@ -21,7 +20,7 @@ type WorkloadAutoscaler struct {
 	Zero           zero.Settings
 }
 
-// schedule tightens the bounds by the schedules in force.
+// schedule applies the schedules in force to the bounds.
 func (d *Decision) schedule(work *workspace) {
 	if w := d.Policy.WorkloadAutoscaler; w != nil && len(w.Schedules) > 0 {
 		d.Schedules = work.schedules.At(d.At, w.Schedules, d.Bounds)
@@ -29,9 +28,9 @@ func (d *Decision) schedule(work *workspace) {
 	}
 }
 
-// lowered is the count that one above the max is lowered to: at once to the max of the spec, as upstream does, and
-// from there to that of a schedule as fast as the policies permit. No window delays it: it protects from metrics that
-// come and go, and a schedule's time is known.
+// lowered returns the count that one above the max is lowered to: at once to the max of the spec, as upstream does, and
+// from there to that of a schedule as fast as the policies permit. No window delays it: windows protect from
+// fluctuating metrics, and a schedule's time is known.
 func (d *Decision) lowered(s *State) int32 {
 	p, bound := d.Policy, d.Bounds.MaxReplicas
 	if p.Behavior == nil || bound == p.MaxReplicas {
@@ -45,7 +44,7 @@ func (d *Decision) lowered(s *State) int32 {
 	return min(p.MaxReplicas, limited.Replicas)
 }
 
-// Mode is the object's mode; Preview where the decision may not be carried out.
+// Mode returns the object's mode; Preview if the decision may not be carried out.
 func (d *Decision) Mode() mode.Mode {
 	switch w := d.Policy.WorkloadAutoscaler; {
 	case d.Refusal.Reason != "":
@@ -76,13 +75,13 @@ func (d *Decision) evaluateOwn(s *State, o *Observation) {
 	s.UnknownSince = d.Zero.UnknownSince
 }
 
-// mayLower reports whether enough is known to lower the count: every metric could be computed or has an active
-// fallback, and no values are awaited.
+// mayLower reports whether the decision may lower the count: every metric could be computed or has an active fallback,
+// and no values are awaited.
 func (d *Decision) mayLower() bool {
 	return d.Failed-d.Fallbacks.Failed+d.Pending+d.Outdated == 0
 }
 
-// ofMetrics is the largest proposal of the metrics, their fallbacks included.
+// ofMetrics returns the largest proposal of the metrics, including their fallbacks.
 func (d *Decision) ofMetrics() (best proposal.Proposal) {
 	p, mayLower := d.Policy, d.mayLower()
 	if best = proposal.OfMetrics(d.Metrics, mayLower); d.Zero.IsIdle {
@@ -91,7 +90,7 @@ func (d *Decision) ofMetrics() (best proposal.Proposal) {
 	best = best.OrFallback(d.Fallbacks.Active, mayLower)
 	switch {
 	case p.WorkloadAutoscaler != nil && len(p.Metrics) == 0:
-		// Nothing but the schedules asks for replicas.
+		// Only the schedules propose replicas.
 		return proposal.Proposal{Source: proposal.Schedule, Replicas: d.Bounds.MinReplicas, MayLower: true}
 	case d.Current == 0 && d.Zero.IsActive && best.Replicas < 1:
 		return proposal.Proposal{Source: proposal.Metric, Index: d.Zero.Metric, Replicas: 1, MayLower: mayLower}
@@ -99,8 +98,8 @@ func (d *Decision) ofMetrics() (best proposal.Proposal) {
 	return best
 }
 
-// scalesToZero reports whether the last replica goes: no metric has been active for the cooldown. Windows and rates do
-// not hold it, but bring the count down to one.
+// scalesToZero reports whether the last replica is removed: no metric has been active for the cooldown. Windows and
+// rates limit the way down to one replica, but not this last step.
 func (d *Decision) scalesToZero(o *Observation) bool {
 	p := d.Policy
 	return d.Zero.IsCooledDown && d.Current == 1 && d.Limited.Replicas <= 1 && d.Proposed.Replicas <= 1 &&
@@ -108,7 +107,7 @@ func (d *Decision) scalesToZero(o *Observation) bool {
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
 }
 
-// setAtOnce sets a count that windows and rates do not hold.
+// setAtOnce sets a count that windows and rates do not limit.
 func (d *Decision) setAtOnce(replicas int32) {
 	d.Desired, d.Limited.Replicas, d.Limited.Reason = replicas, replicas, behavior.DesiredWithinRange
 	d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
@@ -134,7 +133,7 @@ func (d *Decision) applyMode(s *State) {
 	}
 }
 
-// Proposals appends what each source asks for: metrics, the surge window, fallbacks, schedules and the forecast.
+// Proposals appends the proposal of each source: metrics, the surge window, fallbacks, schedules and the forecast.
 func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	return (&proposal.Sources{
 		Specs: d.Policy.Metrics, Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active,
@@ -143,7 +142,7 @@ func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	}).Append(dst)
 }
 
-// Winner is the proposal that the count follows from, before the limits on its rate, min and max.
+// Winner returns the proposal that determines the count, before its rate, min and max.
 func (d *Decision) Winner() proposal.Proposal {
 	if d.ForecastReplicas > 0 {
 		return proposal.Proposal{Source: proposal.Forecast, Replicas: d.ForecastReplicas}

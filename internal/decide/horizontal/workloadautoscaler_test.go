@@ -39,7 +39,7 @@ func starting(t testing.TB, expression string) schedules.Cron {
 	return start
 }
 
-// extend makes of the policy a WorkloadAutoscaler's.
+// extend turns the policy into a WorkloadAutoscaler's.
 func (m maker) extend(p *horizontal.Policy) {
 	w := &horizontal.WorkloadAutoscaler{Mode: mode.Mode(m.pick("mode", 0, 2))}
 	if m.chance("a paused count", 2) {
@@ -71,12 +71,13 @@ func (m maker) extend(p *horizontal.Policy) {
 	p.WorkloadAutoscaler = w
 }
 
-// steps plays some decisions on a WorkloadAutoscaler and hands each to check. What happened before is their history.
+// steps plays some decisions on a WorkloadAutoscaler and passes each to check. Each has the earlier ones as its
+// history.
 func steps(t *rapid.T, check func(s *situation, d *horizontal.Decision)) {
 	stepsOf(t, func(*horizontal.Policy) {}, check)
 }
 
-// stepsOf is steps with changes of the policy.
+// stepsOf runs steps with changes of the policy.
 func stepsOf(t *rapid.T, change func(*horizontal.Policy), check func(s *situation, d *horizontal.Decision)) {
 	m := making(t)
 	s := m.situation()
@@ -100,8 +101,8 @@ func stepsOf(t *rapid.T, change func(*horizontal.Policy), check func(s *situatio
 	}
 }
 
-// TestScheduleWithinMax: whatever the schedules ask for, nothing above the object's max is written, nor above the
-// lowest max of a schedule in force, but on the way down to that. In mode Paused the count is the owner's.
+// TestScheduleWithinMax: schedules never lead to a write above the object's max. A write above the lowest max of the
+// schedules in force only lowers the count towards it. In mode Paused the user sets the count.
 func TestScheduleWithinMax(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(s *situation, d *horizontal.Decision) {
@@ -119,8 +120,8 @@ func TestScheduleWithinMax(t *testing.T) {
 	})
 }
 
-// TestFallbackNeverLowersBelowMetrics: the count does not fall below what a metric that was computed asks for, unless
-// a max does that, and it does not fall at all while a metric fails without an active fallback.
+// TestFallbackNeverLowersBelowMetrics: only a max lowers the count below the proposal of a computed metric, and the
+// count does not fall while a metric fails without an active fallback.
 func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
 	fell := 0
 	check := func(t *rapid.T) {
@@ -185,7 +186,7 @@ func checkFallback(t *rapid.T, d *horizontal.Decision) (falls bool) {
 	return true
 }
 
-// TestModesHold: Preview writes nothing, Paused nothing but paused.replicas.
+// TestModesHold: mode Preview writes no count, mode Paused only paused.replicas.
 func TestModesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(s *situation, d *horizontal.Decision) {
@@ -203,8 +204,8 @@ func TestModesHold(t *testing.T) {
 	})
 }
 
-// TestZeroNeverOnAGuess: the last replica goes only with every metric read or in its fallback, none awaited, none of
-// them active, and the min at zero; and not before the cooldown period is over.
+// TestZeroNeverOnAGuess: the last replica is removed only if every metric was read or is in its fallback, all have
+// arrived, none is active, min is zero and the cooldown period is over.
 func TestZeroNeverOnAGuess(t *testing.T) {
 	reached := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -246,7 +247,7 @@ func TestZeroNeverOnAGuess(t *testing.T) {
 	}
 }
 
-// TestZeroFromOneAlone: the limits bring the count down to one, and the cooldown from there. Only an owner's
+// TestZeroFromOneAlone: the limits bring the count down to one, and the cooldown from there to zero. Only a user's
 // pausedReplicas leads from several replicas to none.
 func TestZeroFromOneAlone(t *testing.T) {
 	fell := 0
@@ -276,8 +277,8 @@ func TestZeroFromOneAlone(t *testing.T) {
 	}
 }
 
-// TestIdleMetricsProposeNone: what status shows of a metric that is not active is what the decision takes it for: after
-// the cooldown no replicas, and before it, and while it is active, the metric's own count.
+// TestIdleMetricsProposeNone: an inactive metric proposes no replicas after the cooldown, in the decision as in status.
+// Before that, and while it is active, it proposes its own count.
 func TestIdleMetricsProposeNone(t *testing.T) {
 	p := policy(0, 10)
 	p.Metrics = []source.Spec{queue()}
@@ -317,8 +318,8 @@ func checkZero(t *rapid.T, d *horizontal.Decision, p *horizontal.Policy, idle ti
 	}
 }
 
-// TestPlainWorkloadAutoscaler: with nothing but an HPA's spec, a WorkloadAutoscaler decides as the HPA does, and
-// remembers the same. At zero the two differ on purpose.
+// TestPlainWorkloadAutoscaler: a WorkloadAutoscaler with only an HPA's spec has the HPA's decisions and history. At
+// zero the two differ on purpose.
 func TestPlainWorkloadAutoscaler(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := making(t)
@@ -345,7 +346,7 @@ func TestPlainWorkloadAutoscaler(t *testing.T) {
 	})
 }
 
-// TestUsedBuffersOfWorkloadAutoscaler is TestBuffersCarryNothing with schedules and fallbacks.
+// TestUsedBuffersOfWorkloadAutoscaler runs TestBuffersCarryNothing with schedules and fallbacks.
 func TestUsedBuffersOfWorkloadAutoscaler(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var state horizontal.State
@@ -375,8 +376,8 @@ func TestUsedBuffersOfWorkloadAutoscaler(t *testing.T) {
 
 func sameSchedule(a, b *schedules.Schedule) bool { return a == b }
 
-// TestStateOfFallbacksIsKept: what fails and since when survives being written down, and is found again in a list of
-// metrics with another order.
+// TestStateOfFallbacksIsKept: the failing metrics and the times of their failures survive being saved, and are found in
+// a list of metrics with another order.
 func TestStateOfFallbacksIsKept(t *testing.T) {
 	p := policy(1, 20)
 	jobs, mails := queue(), queue()
@@ -401,14 +402,14 @@ func TestStateOfFallbacksIsKept(t *testing.T) {
 	if r := statusreport.Of(&d, horizontal.Outcome{}); !hasEvent(r.Events, "FallbackActivated") {
 		t.Errorf("no event: %+v", r.Events)
 	}
-	// Without the fallback nothing is remembered.
+	// The state has no entry without the fallback.
 	p.Metrics[1].Fallback = source.Fallback{}
 	if _, read = horizontal.Decide(noon.Add(2*time.Minute), &p, read, &o); read.Fallbacks != nil {
 		t.Errorf("%+v is remembered", read.Fallbacks)
 	}
 }
 
-// TestEventsOfFallbacksWait: a decision that is not reported leaves the event to the next one.
+// TestEventsOfFallbacksWait: if a decision is not reported, the next one has the event.
 func TestEventsOfFallbacksWait(t *testing.T) {
 	p := policy(1, 20)
 	other := queue()
@@ -455,7 +456,7 @@ func threeSchedules(t testing.TB) []schedules.Schedule {
 	}
 }
 
-// TestSchedulesAllocateNothing: nor do fallbacks of metrics that do not fail.
+// TestSchedulesAllocateNothing: schedules, and fallbacks of metrics that do not fail, allocate no memory.
 func TestSchedulesAllocateNothing(t *testing.T) {
 	w := tide{policy: policy(1, 10_000), observation: steady(10)}
 	w.policy.Metrics, w.policy.Behavior, w.policy.Surge = []source.Spec{cpu()}, defaults(), surge.Defaults()
@@ -468,7 +469,7 @@ func TestSchedulesAllocateNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkWorkloadAutoscaler is BenchmarkDecide with what an HPA does not have.
+// BenchmarkWorkloadAutoscaler runs BenchmarkDecide with the features that an HPA does not have.
 func BenchmarkWorkloadAutoscaler(b *testing.B) {
 	for name, w := range map[string]*horizontal.WorkloadAutoscaler{
 		"hpa": nil, "plain": {}, "schedules=3": {Schedules: threeSchedules(b)},
@@ -491,7 +492,7 @@ func BenchmarkWorkloadAutoscaler(b *testing.B) {
 	}
 }
 
-// TestProposalsAreBounded: a fallback of the largest count and a schedule's largest min do not overflow anything.
+// TestProposalsAreBounded: a fallback of the largest count and a schedule's largest min do not overflow.
 func TestProposalsAreBounded(t *testing.T) {
 	p := policy(1, math.MaxInt32)
 	p.Metrics[0].Fallback = source.Fallback{FailureDuration: time.Second, Replicas: math.MaxInt32}

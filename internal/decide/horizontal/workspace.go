@@ -9,23 +9,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// workspace is the room that a decision takes. It goes along with the state, so
-// that the next decision finds it ready and allocates nothing. It is as large as
-// the largest decision so far: a result for each metric, a byte for each metric
-// and pod.
+// workspace has the buffers of a decision. It is part of the state, so that the next decision reuses them and allocates
+// nothing. It is as large as the largest decision so far: a result for each metric, a byte for each metric and pod.
 type workspace struct {
-	// context is here because it would otherwise escape, and empty between decisions.
+	// context is here because it would otherwise escape to the heap; it is empty between decisions.
 	context metric.Context
 	results []metric.Result
 	groups  []metric.Group
 	pending behavior.Pending
-	// schedules and fallbacks are of a WorkloadAutoscaler.
+	// schedules and fallbacks are used for a WorkloadAutoscaler.
 	schedules schedules.Cache
 	fallbacks fallback.Result
 }
 
-// grow makes room for the results of a decision. It is never nil: nil means that
-// metrics were not evaluated.
+// grow returns a slice for the results of a decision. It is never nil: nil means that metrics were not evaluated.
 func (w *workspace) grow(metrics, pods int) []metric.Result {
 	if w.results == nil || cap(w.results) < metrics {
 		w.results = make([]metric.Result, metrics)
@@ -35,20 +32,20 @@ func (w *workspace) grow(metrics, pods int) []metric.Result {
 	}
 	results, groups := w.results[:metrics], w.groups[:cap(w.groups)]
 	for i := range results {
-		// Each metric's room ends where the next one's begins.
+		// Each metric's buffer ends where the next one's begins.
 		results[i].Groups = groups[i*pods : i*pods : (i+1)*pods]
 	}
 	return results
 }
 
-// pend is the change that is to be settled.
+// pend returns the change to settle.
 func (w *workspace) pend(b *behavior.Behavior, d *Decision) *behavior.Pending {
 	w.pending = behavior.PendingOf(b, d.Current, d.Desired)
 	return &w.pending
 }
 
-// Clone is a copy that shares no buffers with the state that the decision came
-// from, to keep it beyond the next decision.
+// Clone returns a copy that shares no buffers with the state that the decision came from, to keep it beyond the next
+// decision.
 func (d *Decision) Clone() Decision {
 	c := *d
 	c.Metrics = slices.Clone(d.Metrics)

@@ -17,12 +17,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// TestZeroBelowMin: a target that was scaled to zero comes back to a min above zero if no metric can be computed.
+// TestZeroBelowMin: a target that was scaled to zero returns to a min above zero if no metric can be computed.
 func TestZeroBelowMin(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reading metric.Reading
 		min     int32
-		// isManual says that another writer scaled it to zero.
+		// isManual is set if another writer scaled it to zero.
 		isManual       bool
 		upstream, ours int32
 	}{
@@ -48,14 +48,15 @@ func TestZeroBelowMin(t *testing.T) {
 	}
 }
 
-// TestZeroCondition: whoever scaled the target up, ScaledToZero is over, unless the controller scales it to zero again.
+// TestZeroCondition: once any writer has scaled the target up, ScaledToZero ends, unless the controller scales it to
+// zero again.
 func TestZeroCondition(t *testing.T) {
 	for name, tt := range map[string]struct {
 		current int32
 		reading metric.Reading
 		shown   bool
 		error   string
-		// ours is the condition that is reported, or nothing.
+		// ours is the reported condition, if any.
 		ours condition.Status
 	}{
 		"scaled up":                         {2, length(2), true, "", condition.False},
@@ -84,8 +85,8 @@ func TestZeroCondition(t *testing.T) {
 	}
 }
 
-// TestZeroDoesNotFlap: whatever values, errors, gaps and pushes there are, a target goes to zero at most once in a
-// cooldown period, and never in a decision in which a metric failed, was awaited or did not say whether it is active.
+// TestZeroDoesNotFlap: with any values, errors, gaps and pushes, a target goes to zero at most once in a cooldown
+// period, and never in a decision in which a metric failed, had not arrived or did not report whether it is active.
 func TestZeroDoesNotFlap(t *testing.T) {
 	const cooldown = time.Minute
 	all := int64(0)
@@ -138,8 +139,8 @@ func TestZeroDoesNotFlap(t *testing.T) {
 	}
 }
 
-// TestNothingDelaysTheFirstReplica: what is active brings the first replica back at once, whatever the windows and rates
-// of scaleUp; unless that is disabled.
+// TestNothingDelaysTheFirstReplica: an active metric brings the first replica back at once, with any windows and rates
+// of scaleUp, unless that is disabled.
 func TestNothingDelaysTheFirstReplica(t *testing.T) {
 	for name, tt := range map[string]struct {
 		up   behavior.Rules
@@ -168,9 +169,9 @@ func TestNothingDelaysTheFirstReplica(t *testing.T) {
 	}
 }
 
-// TestLostZeroCondition: the status write after the one that took the last replica may be lost, also with the process
-// that made both. The condition follows, and the target comes back once the object asks for replicas. A target that
-// somebody has switched off stays off.
+// TestLostZeroCondition: the status write after the one that removed the last replica may be lost, also with the
+// process that made both. A later decision sets the condition, and the target comes back once the object wants
+// replicas. A target that a user has switched off stays off.
 func TestLostZeroCondition(t *testing.T) {
 	wla := func(m mode.Mode, held *int32) *horizontal.WorkloadAutoscaler {
 		return &horizontal.WorkloadAutoscaler{Mode: m, PausedReplicas: held}
@@ -210,7 +211,7 @@ func TestLostZeroCondition(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("ScaledToZero becomes True: %t", got)
 			}
-			// More replicas are asked for before a status was written.
+			// The object wants more replicas before a status was written.
 			p.MinReplicas = 3
 			if tt.own != nil {
 				p.WorkloadAutoscaler = wla(mode.Active, nil)

@@ -1,5 +1,4 @@
-// Package names has sets of named switches, which people write on a command line as
-// none, default, or a list.
+// Package names has sets of named switches, for flags whose value is none, default, or a list.
 package names
 
 import (
@@ -9,11 +8,10 @@ import (
 	"strings"
 )
 
-// Names has the name of each switch; that of bit i stands at i. There are at
-// most 63.
+// Names has the name of each switch; bit i has the name with index i. There are at most 63.
 type Names []string
 
-// Family has the names of the switches that belong together. Its zero value must do.
+// Family has the names of the switches that belong together. Its zero value must be usable.
 type Family interface{ Names() Names }
 
 // Set is a set of switches of one family: those of two families have different types.
@@ -31,7 +29,7 @@ func All[F Family]() []Set[F] {
 	return all
 }
 
-// String is "none", "default" for all, or the names, separated by commas.
+// String returns "none", "default" for all, or the names, separated by commas.
 func (s Set[F]) String() string {
 	known := namesOf[F]()
 	switch s {

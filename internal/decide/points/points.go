@@ -1,45 +1,43 @@
-// Package points keeps the last values of one series for averages over some seconds and
-// for the last intervals alone, in a fixed amount of memory. It knows no clock: a value has
-// its distance from the one before.
+// Package points keeps the last values of one series, for averages over some seconds and for single intervals, in a
+// fixed amount of memory. It reads no clock: each value has its distance from the last one.
 package points
 
 import "math"
 
 const (
-	// Size is how many values are kept: at one second each they span the 15 s of the stable window, and some are of the
-	// time before.
+	// Size is the number of values kept: with one a second they span the 15 s of the stable window and some time before.
 	Size = 18
-	// older is how many of the values from before fineMillis are kept at least, as far back as is asked for.
+	// older is the smallest number of values kept from before fineMillis, as far back as requested.
 	older = 2
-	// fineMillis is for how long values are kept as finely as there is room.
+	// fineMillis is the time for which values are kept as densely as memory permits.
 	fineMillis = 15_000
-	// recent values are never thinned out: the surge window uses their intervals. Where there are four a
-	// second, these are of a quarter, a second and another quarter, and one value more if a second takes five.
+	// recent is the number of newest values that are never removed: the surge window uses their intervals. With four
+	// values a second, these intervals are a quarter, a second and another quarter of a second, with one value more if a
+	// second takes five.
 	recent = 8
 )
 
 // History has the last values, the oldest first.
 type History[V int64 | float64] struct {
 	values [Size]V
-	// gapMillis is the distance from the value before, 0 for the oldest.
+	// gapMillis is the distance from the previous value, 0 for the oldest.
 	gapMillis [Size]uint32
 	// spanMillis is from the oldest value to the newest: all gaps.
 	spanMillis uint32
 	n          uint32
 }
 
-// Begin forgets all and starts with one value.
+// Begin drops all values and starts with one.
 func (h *History[V]) Begin(value V) {
 	h.n, h.spanMillis = 1, 0
 	h.values[0], h.gapMillis[0] = value, 0
 }
 
-// Add appends a value, at some distance from the newest. Where there is no room, one is
-// removed: the oldest if the others still span what is to be kept, otherwise an inner one,
-// so that more frequent values do not make the history shorter.
+// Add appends a value, at some distance from the newest. If the history is full, it removes one: the oldest if the
+// others still span keptMillis, otherwise an inner one, so that more frequent values do not make the history shorter.
 func (h *History[V]) Add(gapMillis uint32, value V, keptMillis int64) {
 	if h.n == Size {
-		// A sixteenth less will do: values a second apart are never exactly that.
+		// Tolerate a sixteenth less: values are never exactly a second apart.
 		if left := int64(h.spanMillis - h.gapMillis[1] + gapMillis); left >= keptMillis-keptMillis/16 {
 			h.remove(0)
 		} else {
@@ -51,8 +49,7 @@ func (h *History[V]) Add(gapMillis uint32, value V, keptMillis int64) {
 	h.spanMillis += gapMillis
 }
 
-// remove takes out a value that is not the newest; the gap before it becomes part of the
-// one behind it.
+// remove removes a value other than the newest; the gap after it grows by the gap before it.
 func (h *History[V]) remove(i uint32) {
 	merged := h.gapMillis[i] + h.gapMillis[i+1]
 	copy(h.values[i:], h.values[i+1:h.n])
@@ -63,8 +60,8 @@ func (h *History[V]) remove(i uint32) {
 	h.gapMillis[0] = 0
 }
 
-// toThin is an inner value that is removed for one that comes after a gap: of those from before fineMillis if there are
-// more than enough, otherwise of all but the most recent.
+// toThin returns the index of the inner value to remove for one that comes after a gap: among those from before
+// fineMillis if there are more than enough, otherwise among all but the most recent.
 func (h *History[V]) toThin(gapMillis uint32) uint32 {
 	old, ago := h.n, int64(gapMillis)
 	for old > 0 && ago <= fineMillis {
@@ -78,7 +75,7 @@ func (h *History[V]) toThin(gapMillis uint32) uint32 {
 	return h.densest(inner)
 }
 
-// densest is the inner value before an index whose removal leaves the smallest gap.
+// densest returns the index of the inner value before end whose removal leaves the smallest gap.
 func (h *History[V]) densest(end uint32) uint32 {
 	best, smallest := uint32(1), uint32(math.MaxUint32)
 	for i := uint32(1); i < end; i++ {
@@ -89,29 +86,29 @@ func (h *History[V]) densest(end uint32) uint32 {
 	return best
 }
 
-// Len is how many values there are.
+// Len returns how many values there are.
 func (h *History[V]) Len() int { return int(h.n) }
 
-// Value is the one of that index, from the oldest.
+// Value returns the one of that index, from the oldest.
 func (h *History[V]) Value(i int) V { return h.values[i] }
 
-// GapMillis is the distance of the value of that index from the one before.
+// GapMillis returns the distance of the value of that index from the one before.
 func (h *History[V]) GapMillis(i int) int64 { return int64(h.gapMillis[i]) }
 
-// Newest is the newest value. There must be one.
+// Newest returns the newest value. There must be one.
 func (h *History[V]) Newest() V { return h.values[h.n-1] }
 
 // SpanMillis is from the oldest value to the newest.
 func (h *History[V]) SpanMillis() int64 { return int64(h.spanMillis) }
 
-// Place is a value's: its index, and how long before the newest it is.
+// Place is the position of a value: its index, and its age relative to the newest.
 type Place struct {
 	Index     int
 	AgoMillis int64
 }
 
-// Around are the values before and after a moment, which is so long before the newest value and not before the oldest.
-// At the moment of a value both are that.
+// Around returns the values before and after a moment, given by its distance from the newest value; it must not be
+// before the oldest. At the moment of a value both are that value.
 func (h *History[V]) Around(agoMillis int64) (before, after Place) {
 	before = Place{Index: int(h.n) - 1}
 	for before.Index > 0 && before.AgoMillis < agoMillis {
@@ -125,8 +122,8 @@ func (h *History[V]) Around(agoMillis int64) (before, after Place) {
 	return before, after
 }
 
-// Window is where the longest span begins that the window holds and that ends with the
-// newest value, or the last interval if that alone is longer; false without an interval.
+// Window returns the start of the longest span within the window that ends with the newest value, or of the last
+// interval if that alone is longer; false without an interval.
 func (h *History[V]) Window(windowMillis int64) (first int, spanMillis int64, ok bool) {
 	if h.n < 2 {
 		return 0, 0, false

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/points"
 )
 
-// all are the values of a history and when they were added, in milliseconds before the newest.
+// all returns the values of a history and when they were added, in milliseconds before the newest.
 func all(h *points.History[int64]) (values, ago []int64) {
 	sum := int64(0)
 	for i := h.Len() - 1; i >= 0; i-- {
@@ -21,7 +21,7 @@ func all(h *points.History[int64]) (values, ago []int64) {
 	return values, ago
 }
 
-// TestWindow: the longest span that a window holds, or the last interval.
+// TestWindow: an average covers the longest span within the window, or the last interval.
 func TestWindow(t *testing.T) {
 	var h points.History[int64]
 	if _, _, ok := h.Window(15_000); ok || h.Len() != 0 {
@@ -51,8 +51,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestThinned: values a second apart span the stable window; more frequent ones span it too, and the last of them are all
-// kept.
+// TestThinned: values a second apart cover the stable window; more frequent ones cover it too, and all of the newest
+// are kept.
 func TestThinned(t *testing.T) {
 	const kept = 15_000
 	for _, gap := range []uint32{1000, 990, 500, 200, 100} {
@@ -71,7 +71,7 @@ func TestThinned(t *testing.T) {
 	}
 }
 
-// TestLikeAll: what is kept is a part of what was added, at the same distances, with the newest in it.
+// TestLikeAll: the kept values are a part of the added ones, with the newest and at the same distances.
 func TestLikeAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h points.History[int64]
@@ -111,7 +111,7 @@ func checkWindow(t *rapid.T, h *points.History[int64], ago []int64) {
 	}
 }
 
-// TestAround: a moment lies between the values before and after it, or is that of a value.
+// TestAround: the values before and after a moment are found, or the value at it.
 func TestAround(t *testing.T) {
 	var h points.History[int64]
 	h.Begin(1)
@@ -129,8 +129,8 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// TestReachesBack: values a second apart are kept as finely for 15 s as where nothing older is asked for, and some of the
-// time before.
+// TestReachesBack: a history with a longer reach keeps the values of the last 15 s at the same distances, and some of
+// the time before.
 func TestReachesBack(t *testing.T) {
 	for _, gap := range []uint32{1000, 250} {
 		var h points.History[int64]

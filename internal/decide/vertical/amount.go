@@ -2,11 +2,10 @@ package vertical
 
 import "github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 
-// MaxAmount is the largest amount that is recommended: upstream's limit.
+// MaxAmount is upstream's largest recommendation.
 const MaxAmount Amount = 1e14
 
-// AmountOf cuts off the fraction. What is below zero, or no number, is 0; more
-// than MaxAmount is that.
+// AmountOf truncates. Negative numbers and NaN become 0, larger ones MaxAmount.
 func AmountOf(x float64) Amount {
 	switch {
 	case x > float64(MaxAmount):
@@ -17,10 +16,10 @@ func AmountOf(x float64) Amount {
 	return 0
 }
 
-// Scale is the amount times a factor.
+// Scale returns the amount times a factor.
 func (a Amount) Scale(factor float64) Amount { return AmountOf(float64(a) * factor) }
 
-// Plus is the sum of a and b, of each resource that either has.
+// Plus returns the sum of a and b, of each resource that either has.
 func (a Amounts) Plus(b Amounts) Amounts {
 	for r := range Resource(Resources) {
 		if y, ok := b.Get(r); ok {
@@ -33,7 +32,7 @@ func (a Amounts) Plus(b Amounts) Amounts {
 	return a
 }
 
-// Max is the larger amount of each resource that either has.
+// Max returns the larger amount of each resource that either has.
 func (a Amounts) Max(b Amounts) Amounts {
 	for r := range Resource(Resources) {
 		x, hasX := a.Get(r)
@@ -45,7 +44,7 @@ func (a Amounts) Max(b Amounts) Amounts {
 	return a
 }
 
-// Replace is a with the amounts that b has.
+// Replace returns a with the amounts that b has.
 func (a Amounts) Replace(b Amounts) Amounts {
 	for r := range Resource(Resources) {
 		if y, ok := b.Get(r); ok {

@@ -2,13 +2,13 @@ package vertical
 
 import "encoding/json"
 
-// written is how amounts are kept: {"cpu": thousandths, "memory": bytes}.
+// written is the stored form of amounts: {"cpu": thousandths, "memory": bytes}.
 type written struct {
 	CPU    *Amount `json:"cpu,omitempty"`
 	Memory *Amount `json:"memory,omitempty"`
 }
 
-// MarshalJSON writes the amounts that there are.
+// MarshalJSON writes the amounts that are set.
 func (a Amounts) MarshalJSON() ([]byte, error) {
 	var w written
 	if amount, ok := a.Get(CPU); ok {

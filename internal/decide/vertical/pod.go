@@ -5,86 +5,79 @@ import (
 	"time"
 )
 
-// Pod is what vertical decisions use of a pod.
+// Pod has the fields of a pod that vertical decisions use.
 type Pod struct {
 	UID, Namespace, Name string
 	Generation           int64
-	// Creator names the controller that made the pod, as Kind/Name: a ReplicaSet,
-	// not its Deployment. It is empty without one.
+	// Creator is the controller of the pod, as Kind/Name: a ReplicaSet, not its Deployment. It is empty without one.
 	Creator string
 	// Node is where it runs; empty while it waits for a node.
 	Node string
-	// Created is when the object came to be; Started when a kubelet took it on,
-	// zero before.
+	// Created is when the object was created; Started when a kubelet accepted it, zero before.
 	Created, Started time.Time
-	// Pending is the phase in which not all containers have been started.
+	// Pending is set in the phase in which not all containers have been started.
 	Pending bool
 	Ready   bool
 	// ReadySince is when Ready last changed.
 	ReadySince time.Time
 	Containers []PodContainer
-	// Observed are the containers that admission saw, if HasObserved: others were
-	// injected after it and are not ours.
+	// Observed has the containers that admission saw, if HasObserved is set: others were injected later and are not
+	// controlled.
 	Observed    []string
 	HasObserved bool
-	// Resize is how far the kubelet is with a change of resources, and ResizeSince
-	// since when. ResizeGeneration is the generation that the kubelet says this about; 0
-	// if it does not say.
+	// Resize is the kubelet's progress with a change of resources, and ResizeSince since when it has been that.
+	// ResizeGeneration is the generation that the progress is about; 0 if unknown.
 	Resize           ResizeStatus
 	ResizeSince      time.Time
 	ResizeGeneration int64
-	// Admitted reports that admission gave the pod its resources; Resized is when the
-	// updater last changed them, zero if it did not.
+	// Admitted is set if admission set the pod's resources; Resized is when the updater last changed them, zero if it did
+	// not.
 	Admitted bool
 	Resized  time.Time
-	// Refused reports that admission left the pod as it was, as the API server would have
-	// refused it otherwise.
+	// Refused is set if admission did not change the pod, because the API server would have refused it otherwise.
 	Refused bool
-	// Whole is what the pod as a whole requests and may use, where that is set
-	// beside its containers.
+	// Whole has the requests and limits of the pod as a whole, if these are set beside its containers'.
 	Whole Resized
 	// InitContainers are in the pod's order.
 	InitContainers InitContainers
-	// Overhead is what the pod takes of its node beside its containers.
+	// Overhead has the resources that the pod uses on its node beside its containers.
 	Overhead Amounts
 	// QoS is the class that the pod was given when it was created.
 	QoS QoS
 }
 
-// PodContainer is a container of a pod. Init containers are not among them.
+// PodContainer is a container of a pod, other than an init container.
 type PodContainer struct {
 	Name string
-	// Requests and Limits are what the kubelet has given the container, or the spec's
-	// where it does not say.
+	// Requests and Limits are those that the kubelet has applied to the container, or the spec's if the status lacks them.
 	Requests, Limits Amounts
-	// Spec is what the pod's spec says: what was asked for last.
+	// Spec has the resources of the pod's spec, which were requested last.
 	Spec Resized
-	// Restarts says which resources cannot change without a restart.
+	// Restarts marks the resources that cannot change without a restart.
 	Restarts [Resources]bool
-	// Crashed is how the container last ended, if it did.
+	// Crashed is the last termination of the container, if there was one.
 	Crashed Termination
-	// Waiting reports that the kubelet delays its restart after it ended too often.
+	// Waiting is set if the kubelet delays its restart after too many terminations.
 	Waiting bool
-	// FixedHeap reports that the program decides at its start how much memory it
-	// will use.
+	// FixedHeap is set if the program fixes the amount of memory that it uses when it starts.
 	FixedHeap bool
-	// Boosted has what the container was given before its start-up boost.
+	// Boosted has the container's resources before its start-up boost.
 	Boosted *Resized
 }
 
-// Termination is how a container ended; the zero value is one that never did.
+// Termination is the end of a container; the zero value means that it never ended.
 type Termination struct {
 	Started, Finished time.Time
 	OutOfMemory       bool
-	// Failed reports an end with an error.
+	// Failed is set for an end with an error.
 	Failed bool
 }
 
 // Ended reports whether there is a termination at all.
 func (t Termination) Ended() bool { return !t.Finished.IsZero() }
 
-// IsObserved reports whether a container counts: admission saw it, or what
-// admission saw is unknown.
+// IsObserved reports whether a container is controlled: admission saw it, or the containers that admission saw are
+// unknown.
 func (p *Pod) IsObserved(container string) bool {
 	if !p.HasObserved {
 		return true
@@ -97,8 +90,7 @@ func (p *Pod) IsObserved(container string) bool {
 	return false
 }
 
-// HasOlderResize reports that the kubelet says how far an older change is, and nothing yet
-// of what is asked for now.
+// HasOlderResize reports whether the kubelet's progress is about an older change, and not about the present spec yet.
 func (p *Pod) HasOlderResize() bool {
 	return p.Resize != ResizeNone && p.ResizeGeneration != 0 && p.ResizeGeneration < p.Generation
 }
@@ -113,21 +105,21 @@ func (p *Pod) IsBoosted() bool {
 	return false
 }
 
-// ResizeStatus is how far a kubelet is with a change of a pod's resources, as
-// the pod's conditions PodResizePending and PodResizeInProgress say.
+// ResizeStatus is the kubelet's progress with a change of a pod's resources, by the pod's conditions PodResizePending
+// and PodResizeInProgress.
 type ResizeStatus uint8
 
 // The states.
 const (
-	// ResizeNone: nothing is under way.
+	// ResizeNone: no change is in progress.
 	ResizeNone ResizeStatus = iota
 	// ResizeDeferred: the node has no room now; the kubelet tries again.
 	ResizeDeferred
-	// ResizeInfeasible: this node never can; the kubelet gave up.
+	// ResizeInfeasible: this node never has the room; the kubelet gave up.
 	ResizeInfeasible
-	// ResizeInProgress: it is being done.
+	// ResizeInProgress: the kubelet applies the change.
 	ResizeInProgress
-	// ResizeError: it is being done and something went wrong; the kubelet tries again.
+	// ResizeError: applying the change failed; the kubelet tries again.
 	ResizeError
 	// ResizeUnknown: a condition with an unknown reason.
 	ResizeUnknown
@@ -135,10 +127,10 @@ const (
 
 var resizeStatuses = [...]string{"None", "Deferred", "Infeasible", "InProgress", "Error", "Unknown"}
 
-// String is the conditions' name.
+// String returns the conditions' name.
 func (s ResizeStatus) String() string { return resizeStatuses[s] }
 
-// Scheduled are the pods that are on a node.
+// Scheduled returns the pods that are on a node.
 func Scheduled(pods []Pod) []Pod {
 	waits := func(p Pod) bool { return p.Node == "" }
 	if !slices.ContainsFunc(pods, waits) {
@@ -147,7 +139,7 @@ func Scheduled(pods []Pod) []Pod {
 	return slices.DeleteFunc(slices.Clone(pods), waits)
 }
 
-// RecommendationOf is the container's recommendation.
+// RecommendationOf returns the container's recommendation.
 func RecommendationOf(all []Recommendation, container string) (*Recommendation, bool) {
 	for i := range all {
 		if all[i].Container == container {

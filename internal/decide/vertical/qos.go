@@ -13,12 +13,11 @@ const (
 
 var qosClasses = [...]string{"", "BestEffort", "Burstable", "Guaranteed"}
 
-// String is the API's name.
+// String returns the API's name.
 func (q QoS) String() string { return qosClasses[q] }
 
-// QoS is the class of a pod with this container alone: Guaranteed if both resources are
-// limited to what is requested, BestEffort if there is neither a request nor a limit
-// (pkg/apis/core/v1/helper/qos/qos.go, v1.37).
+// QoS returns the class of a pod with this container alone: Guaranteed if both resources are limited to what is
+// requested, BestEffort if there is neither a request nor a limit (pkg/apis/core/v1/helper/qos/qos.go, v1.37).
 func (r *Resized) QoS() QoS {
 	bestEffort, guaranteed := true, true
 	for resource := range Resource(Resources) {
@@ -36,8 +35,7 @@ func (r *Resized) QoS() QoS {
 	return Burstable
 }
 
-// With is the class of a pod that has the containers of both: the same, or Burstable.
-// Unknown stands for no containers.
+// With returns the class of a pod that has the containers of both: the same, or Burstable. Unknown means no containers.
 func (q QoS) With(other QoS) QoS {
 	switch {
 	case q == QoSUnknown, q == other:

@@ -2,13 +2,12 @@ package vertical
 
 import "time"
 
-// Stamp is a moment in eight bytes: nanoseconds since 1970, or 0 for none. There
-// are many of them, and a time.Time has three times that size. Nothing was
-// measured before 1970; such a time is the first nanosecond of it.
+// Stamp is a time in eight bytes: nanoseconds since 1970, or 0 for none. There are many of them, and a time.Time has
+// three times that size. A time before 1970 becomes the first nanosecond of 1970.
 type Stamp int64
 
-// StampOf is the moment, and none for the zero time. Times that do not fit, from
-// the year 2262 on, are the last that does.
+// StampOf returns the moment, and none for the zero time. Times that do not fit, from the year 2262 on, become the last
+// one that does.
 func StampOf(t time.Time) Stamp {
 	const last = 1<<63 - 1
 	switch {
@@ -22,7 +21,7 @@ func StampOf(t time.Time) Stamp {
 	return max(1, Stamp(t.UnixNano()))
 }
 
-// Time is the moment in UTC, the zero time for none.
+// Time returns the moment in UTC, the zero time for none.
 func (s Stamp) Time() time.Time {
 	if s == 0 {
 		return time.Time{}
@@ -36,8 +35,8 @@ func (s Stamp) IsZero() bool { return s == 0 }
 // Before reports whether s is earlier; none is before every moment.
 func (s Stamp) Before(o Stamp) bool { return s < o }
 
-// Add is the moment that much later.
+// Add returns the moment that much later.
 func (s Stamp) Add(d time.Duration) Stamp { return StampOf(s.Time().Add(d)) }
 
-// Sub is the time from o to s.
+// Sub returns the time from o to s.
 func (s Stamp) Sub(o Stamp) time.Duration { return s.Time().Sub(o.Time()) }

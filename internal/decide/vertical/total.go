@@ -1,7 +1,6 @@
 package vertical
 
-// InitContainer is an init container. A sidecar runs on beside the containers: its
-// restartPolicy is Always.
+// InitContainer is an init container. A sidecar keeps running beside the containers: its restartPolicy is Always.
 type InitContainer struct {
 	Name    string
 	Sidecar bool
@@ -11,7 +10,7 @@ type InitContainer struct {
 // InitContainers are those of a pod, in its order.
 type InitContainers []InitContainer
 
-// Sidecars is what the sidecars have together.
+// Sidecars returns the total resources of the sidecars.
 func (all InitContainers) Sidecars() Resized {
 	var total Resized
 	for i := range all {
@@ -22,7 +21,7 @@ func (all InitContainers) Sidecars() Resized {
 	return total
 }
 
-// QoS is the class that the init containers alone would have; unknown without any.
+// QoS returns the class that the init containers alone would have; unknown without any.
 func (all InitContainers) QoS() QoS {
 	class := QoSUnknown
 	for i := range all {
@@ -31,10 +30,9 @@ func (all InitContainers) QoS() QoS {
 	return class
 }
 
-// Total is what a pod has with these containers together and these resources as a whole.
-// An init container runs beside the sidecars before it, so the pod has at least what these
-// have. (k8s.io/component-helpers/resource, AggregateContainerRequests, PodRequests;
-// plugin/pkg/admission/limitranger, podRequests, podLimits; v1.37.)
+// Total returns the resources of a pod with these containers in total and these resources as a whole. An init container
+// runs beside the sidecars before it, so the pod has at least the sum of these. (k8s.io/component-helpers/resource,
+// AggregateContainerRequests, PodRequests; plugin/pkg/admission/limitranger, podRequests, podLimits; v1.37.)
 func (all InitContainers) Total(containers, whole Resized) Resized {
 	var sidecars Resized
 	total := containers.Plus(all.Sidecars())
@@ -48,13 +46,13 @@ func (all InitContainers) Total(containers, whole Resized) Resized {
 	return Resized{Requests: total.Requests.Replace(whole.Requests), Limits: total.Limits.Replace(whole.Limits)}
 }
 
-// Plus is the sum of both.
+// Plus returns the sum of both.
 func (r Resized) Plus(s Resized) Resized {
 	return Resized{Requests: r.Requests.Plus(s.Requests), Limits: r.Limits.Plus(s.Limits)}
 }
 
-// NodeRequests is what the pod takes of its node: what is asked for, or what the kubelet
-// has given if that is more, or if it has not taken on what is asked for.
+// NodeRequests returns the resources that the pod occupies on its node: its requests, or the resources that the kubelet
+// has applied if these are larger, or if it has not accepted the requests.
 func (p *Pod) NodeRequests() Amounts {
 	var containers Resized
 	isRefused := (p.Resize == ResizeDeferred || p.Resize == ResizeInfeasible) && !p.HasOlderResize()

@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// TestNodeRequests: a pod with a container that asks for 300m and has 100m, beside a sidecar of 50m and after an init
-// container of 320m, with an overhead of 10m.
+// TestNodeRequests has a pod with a container that requests 300m and has 100m, a sidecar of 50m, an init container of
+// 320m, and an overhead of 10m.
 func TestNodeRequests(t *testing.T) {
 	cpu := func(milli vertical.Amount) vertical.Resized {
 		return vertical.Resized{Requests: vertical.Amounts{}.With(vertical.CPU, milli)}

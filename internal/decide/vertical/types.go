@@ -1,9 +1,8 @@
-// Package vertical is the vocabulary of the vertical decisions: resources,
-// amounts, recommendations and what a VerticalPodAutoscaler asks for. The
-// packages below decide.
+// Package vertical has the types of the vertical decisions: resources, amounts, recommendations and the settings of a
+// VerticalPodAutoscaler. The packages below decide.
 package vertical
 
-// Resource is what a container can be given more or less of.
+// Resource is a resource that is recommended.
 type Resource uint8
 
 // The resources, in the order in which upstream names them.
@@ -15,7 +14,7 @@ const (
 	Resources = 2
 )
 
-// String is the API's name of the resource.
+// String returns the API's name of the resource.
 func (r Resource) String() string {
 	if r == CPU {
 		return "cpu"
@@ -23,10 +22,10 @@ func (r Resource) String() string {
 	return "memory"
 }
 
-// Amount is how much of a resource: thousandths of a core, or bytes.
+// Amount is an amount of a resource: thousandths of a core, or bytes.
 type Amount int64
 
-// Format is how an amount is written. It does not change the amount.
+// Format is the notation of an amount. It does not change the amount.
 type Format uint8
 
 // The formats of the API's quantities.
@@ -44,39 +43,39 @@ type Amounts struct {
 	amount [Resources]Amount
 	set    [Resources]bool
 	format [Resources]Format
-	// roundedUp says that what was written is a part of a unit less, as 1.2Gi is no whole number of bytes.
+	// roundedUp is set if the original was smaller by a fraction of a unit, as 1.2Gi is no whole number of bytes.
 	roundedUp [Resources]bool
 }
 
-// Of is amounts of both resources.
+// Of returns amounts of both resources.
 func Of(cpuMilli, memoryBytes Amount) Amounts {
 	return Amounts{}.With(CPU, cpuMilli).With(Memory, memoryBytes)
 }
 
-// Get is the amount, and whether there is one.
+// Get returns the amount; false if there is none.
 func (a Amounts) Get(r Resource) (Amount, bool) { return a.amount[r], a.set[r] }
 
-// With is a with this amount, in the format that r has in a.
+// With returns a with this amount, in the format that r has in a.
 func (a Amounts) With(r Resource, amount Amount) Amounts {
 	a.amount[r], a.set[r], a.roundedUp[r] = amount, true, false
 	return a
 }
 
-// RoundedUp is a, of which the amount of r was rounded up to a whole unit.
+// RoundedUp returns a with the mark that the amount of r was rounded up to a whole unit.
 func (a Amounts) RoundedUp(r Resource) Amounts {
 	a.roundedUp[r] = true
 	return a
 }
 
-// Take is a with the amount of r that other has, as it was written.
+// Take returns a with the amount of r of other, in its notation.
 func (a Amounts) Take(r Resource, other Amounts) Amounts {
 	a.amount[r], a.set[r], a.format[r] = other.amount[r], other.set[r], other.format[r]
 	a.roundedUp[r] = other.roundedUp[r]
 	return a
 }
 
-// AtMost is the largest whole amount that is not above what was written, and whether there is one: what a bound
-// permits.
+// AtMost returns the largest whole amount that does not exceed the original, for use as a bound; false if there is
+// none.
 func (a Amounts) AtMost(r Resource) (Amount, bool) {
 	if a.roundedUp[r] {
 		return a.amount[r] - 1, a.set[r]
@@ -84,7 +83,7 @@ func (a Amounts) AtMost(r Resource) (Amount, bool) {
 	return a.amount[r], a.set[r]
 }
 
-// RoundedDown is a with the largest whole amounts that are not above what was written.
+// RoundedDown returns a with the largest whole amounts that do not exceed the originals.
 func (a Amounts) RoundedDown() Amounts {
 	for r := range Resource(Resources) {
 		if amount, has := a.AtMost(r); has {
@@ -94,35 +93,34 @@ func (a Amounts) RoundedDown() Amounts {
 	return a
 }
 
-// Format is how the amount of r is written.
+// Format returns the notation of the amount of r.
 func (a Amounts) Format(r Resource) Format { return a.format[r] }
 
-// In is a with the amount of r written in this format.
+// In returns a with the amount of r written in this format.
 func (a Amounts) In(r Resource, f Format) Amounts {
 	a.format[r] = f
 	return a
 }
 
-// Without is a without an amount of r.
+// Without returns a without an amount of r.
 func (a Amounts) Without(r Resource) Amounts {
 	a.amount[r], a.set[r], a.format[r], a.roundedUp[r] = 0, false, DecimalSI, false
 	return a
 }
 
-// IsEmpty reports whether there is no amount at all.
+// IsEmpty reports whether there are no amounts.
 func (a Amounts) IsEmpty() bool { return a.set == [Resources]bool{} }
 
-// Recommendation is what one container should request.
+// Recommendation has the recommended requests of one container.
 type Recommendation struct {
 	Container string
-	// Target is wanted; requests between Lower and Upper are good enough.
+	// Target is the goal; requests between Lower and Upper are close enough.
 	Target, Lower, Upper Amounts
-	// Uncapped is the target before the owner's minimum and maximum.
+	// Uncapped is the target before the object's minimum and maximum.
 	Uncapped Amounts
 }
 
-// Resized is what a container was given before its start-up boost, or is given
-// now.
+// Resized has the requests and limits of a container before its start-up boost, or after a change.
 type Resized struct {
 	Requests, Limits Amounts
 }

@@ -1,4 +1,4 @@
-// Package apierror turns errors of the API server into those of commands: what failed, why, and what to do next.
+// Package apierror converts errors of the API server to those of commands: what failed, why, and what to do next.
 package apierror
 
 import (
@@ -29,7 +29,7 @@ type Request struct {
 	Namespace, Name string
 }
 
-// Sentence is the error as commands print it, nil for nil. The error itself is still in it.
+// Sentence returns the error as commands print it, nil for nil. It wraps the error.
 func (r Request) Sentence(err error) error {
 	if err == nil {
 		return nil
@@ -96,21 +96,21 @@ func unauthorized(err error) *cmderror.Error {
 		Cause: err}
 }
 
-// metricsGroups are the API groups that other servers serve, each with what serves it.
+// metricsGroups has the API groups that other servers serve, each with the name of its server.
 var metricsGroups = map[string]string{
 	"metrics.k8s.io":          "metrics-server",
 	"custom.metrics.k8s.io":   "an adapter such as prometheus-adapter",
 	"external.metrics.k8s.io": "an adapter such as prometheus-adapter or KEDA",
 }
 
-// definedBy is the way to install the CustomResourceDefinitions of API groups.
+// definedBy has, for API groups, how to install their CustomResourceDefinitions.
 var definedBy = map[string]string{
 	"plimsoll.dev":       "kubectl apply --server-side -k config/horizontal",
 	"autoscaling.k8s.io": "kubectl apply --server-side -k config/",
 	"keda.sh":            "install KEDA",
 }
 
-// unserved is the error about a resource that the API server does not know.
+// unserved returns the error about a resource that the API server does not know.
 func unserved(resource string, err error) *cmderror.Error {
 	found := &cmderror.Error{What: fmt.Sprintf("the cluster does not serve %s", resource), Cause: err,
 		Next: "install the CRDs or the API that defines it"}
@@ -124,7 +124,7 @@ func unserved(resource string, err error) *cmderror.Error {
 	return found
 }
 
-// isUnserved reports that the path was not found, not an object at it.
+// isUnserved reports whether the path was not found, as opposed to an object at it.
 func isUnserved(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -134,7 +134,7 @@ func isUnserved(err error) bool {
 	return details == nil || details.Name == ""
 }
 
-// connection is what is wrong with the connection to the API server; nil if nothing is.
+// connection returns an error about the connection to the API server; nil if it works.
 func connection(err error) *cmderror.Error {
 	server := "the API server"
 	var at *url.Error
@@ -150,7 +150,7 @@ func connection(err error) *cmderror.Error {
 	return &cmderror.Error{What: server + " " + what, Next: next, Cause: err}
 }
 
-// reason says why nothing was answered, and what to do; empty if it is not the connection.
+// reason returns why there was no response, and what to do; empty if the connection is not the cause.
 func reason(err error) (what, next string) {
 	var name *net.DNSError
 	var timeout net.Error
@@ -173,7 +173,7 @@ func reason(err error) (what, next string) {
 	return "", ""
 }
 
-// showConfig shows which cluster is meant.
+// showConfig is a hint how to find the cluster in use.
 const showConfig = "kubectl config view --minify shows which cluster is meant"
 
 func isCertificate(err error) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
-// Classify gives the errors of the API server and of connections to it the form of commands' errors, whatever they are
-// wrapped in. Others, and those that have the form already, stay as they are.
+// Classify converts the errors of the API server and of connections to it to commands' errors, however they are
+// wrapped. It returns other errors, and commands' errors, unchanged.
 func Classify(err error) error {
 	var own *cmderror.Error
 	if err == nil || errors.As(err, &own) {
@@ -32,14 +32,14 @@ func Classify(err error) error {
 		return err
 	}
 	found.Cause = err
-	// What was being done stays in front.
+	// Keep the text about the operation in front.
 	if before, isCut := strings.CutSuffix(err.Error(), inner.Error()); isCut {
 		found.What = before + found.What
 	}
 	return cmderror.WithStatus(found, cmderror.ExitStatus(err))
 }
 
-// innermost is the API server's own error, or that of the connection; nil without one.
+// innermost returns the API server's own error, or that of the connection; nil without one.
 func innermost(err error) error {
 	var status apierrors.APIStatus
 	var connection *url.Error
@@ -83,7 +83,7 @@ func classify(err error) *cmderror.Error {
 	return connection(err)
 }
 
-// notFoundSomewhere is the error about an object whose namespace the API server does not name.
+// notFoundSomewhere returns the error about an object whose namespace the API server does not name.
 func (r Request) notFoundSomewhere(err error) *cmderror.Error {
 	found := r.notFound(err)
 	found.Next = "see kubectl get " + r.Resource + " -A"
@@ -91,11 +91,11 @@ func (r Request) notFoundSomewhere(err error) *cmderror.Error {
 	return found
 }
 
-// refusal is the text of RBAC, of an object or of a kind of objects.
+// refusal matches RBAC's message about an object or a kind of objects.
 var refusal = regexp.MustCompile(
 	`cannot (\S+) (?:resource|path) "([^"]+)"(?: in API group "([^"]*)")?( in the namespace "([^"]*)")?`)
 
-// refused names the right that is missing, as the API server has it. Admission refuses with other words.
+// refused returns an error about the missing permission, as the API server names it. Admission has other messages.
 func refused(err error) *cmderror.Error {
 	parts := refusal.FindStringSubmatch(err.Error())
 	if parts == nil {
@@ -120,7 +120,7 @@ func refused(err error) *cmderror.Error {
 		Next: "ask for a " + kind + " that grants it (" + command + ")", Cause: err}
 }
 
-// resourceRight is a right as people write it, and the command that asks for it.
+// resourceRight returns a permission as users write it, and the command that checks it.
 func resourceRight(verb, resource, group string) (right, command string) {
 	base, subresource, hasSubresource := strings.Cut(resource, "/")
 	if group != "" {
@@ -134,10 +134,10 @@ func resourceRight(verb, resource, group string) (right, command string) {
 	return right, command
 }
 
-// user is the name by which the API server knows the caller, in its message.
+// user matches the caller's name in the API server's message.
 var user = regexp.MustCompile(`User "([^"]+)" cannot`)
 
-// knownAs says as whom the API server knows the caller; empty if it does not say.
+// knownAs returns a text with the caller's name in the API server's message; empty if it has none.
 func knownAs(err error) string {
 	if found := user.FindStringSubmatch(err.Error()); found != nil {
 		return "no Role or ClusterRole grants it to " + found[1]

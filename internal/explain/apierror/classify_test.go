@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
-// status is an answer of the API server.
+// status returns an answer of the API server.
 func status(reason metav1.StatusReason, code int32, message string, details *metav1.StatusDetails) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: reason, Code: code, Message: message, Details: details}}
 }

@@ -24,17 +24,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// ClusterReader explains objects of a cluster, with the rights of the user who runs explain.
+// ClusterReader explains objects of a cluster, with the permissions of the user who runs explain.
 type ClusterReader struct {
 	options Options
 	reader  inputReader
 	finder  leader.Finder
 	vpas    *vpa.Client
-	// checkpoints have histories where the leader cannot be reached.
+	// checkpoints has histories if the leader cannot be reached.
 	checkpoints *checkpoints.Client
 }
 
-// NewClusterReader makes a ClusterReader; it calls no API. The finder needs no client.
+// NewClusterReader returns a ClusterReader; it calls no API. The finder needs no client.
 func NewClusterReader(config *rest.Config, finder leader.Finder, options Options) (*ClusterReader, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	return e, err
 }
 
-// kubernetes is the version of the cluster, empty if it is not known.
+// kubernetes returns the version of the cluster, empty if unknown.
 func (r *ClusterReader) kubernetes() string {
 	version, err := r.reader.Client.Discovery().ServerVersion()
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *ClusterReader) horizontal(
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {
-			// The sentence has times of the day: those of whoever reads it, as without the controller.
+			// The sentence has times of the day: use the reader's time zone, as without the controller.
 			own.Snapshot.Time = own.Snapshot.Time.Local()
 			e, err := explainhorizontal.Explain(own, explainhorizontal.Plimsoll.Divergences(), r.options.periodOf(own))
 			if e != nil {
@@ -148,19 +148,18 @@ func (r *ClusterReader) horizontal(
 	return r.options.withoutHistory(step, controller, r.reader.Rescales(ctx, object), why)
 }
 
-// Autoscaler is the object itself.
+// Autoscaler returns the object itself.
 func (r *ClusterReader) Autoscaler(ctx context.Context, object observe.Key) (observehorizontal.Autoscaler, error) {
 	autoscaler, _, err := r.autoscaler(ctx, object)
 	return autoscaler, err
 }
 
-// Pods are those of the target; none where its scale has no selector.
+// Pods returns those of the target; none if its scale has no selector.
 func (r *ClusterReader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
 	return r.reader.Pods(ctx, autoscaler)
 }
 
-// autoscaler is the object, and the controller that decides on it. Nothing but Plimsoll decides on
-// WorkloadAutoscalers.
+// autoscaler returns the object, and the controller that decides on it. Only Plimsoll decides on WorkloadAutoscalers.
 func (r *ClusterReader) autoscaler(
 	ctx context.Context, object observe.Key,
 ) (observehorizontal.Autoscaler, explainhorizontal.Controller, error) {

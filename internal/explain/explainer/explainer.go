@@ -1,6 +1,6 @@
-// Package explainer explains one autoscaler, of a cluster as it is now or of a saved step. It
-// finds out which controller decides, and where that controller's history is, and reads the inputs of a decision with
-// the permissions of the user who runs explain.
+// Package explainer explains one autoscaler, of a live cluster or of a saved step. It finds out which controller
+// decides, and where that controller's history is, and reads the inputs of a decision with the permissions of the user
+// who runs explain.
 package explainer
 
 import (
@@ -15,24 +15,23 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// Auto finds out which controller decides.
+// Auto determines the controller that decides.
 const Auto explainhorizontal.Controller = "auto"
 
 // Options are the user's.
 type Options struct {
 	// Controller is the one that decides, or Auto.
 	Controller explainhorizontal.Controller
-	// Period is how often it decides objects that do not say how often.
+	// Period is its time between two decisions on objects without a period of their own.
 	Period time.Duration
 }
 
-// periodOf is how often the step's object is decided.
+// periodOf returns the time between two decisions on the step's object.
 func (o Options) periodOf(step *snapshothorizontal.Step) time.Duration {
 	return step.Autoscaler().SyncPeriod(o.Period)
 }
 
-// SavedHorizontal explains a step of a file. One that Plimsoll's controller did not
-// save has no state.
+// SavedHorizontal explains a step of a file. A step that Plimsoll's controller did not save has no state.
 func (o Options) SavedHorizontal(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
 	controller := explainhorizontal.ControllerOf(step.Autoscaler())
 	switch {
@@ -57,7 +56,7 @@ func (o Options) SavedVertical(step *snapshotvertical.Step) (*explainvertical.Ex
 	return explainvertical.Explain(step, o.verticalDivergences(step))
 }
 
-// withoutHistory explains a step whose history cannot be read, and says why.
+// withoutHistory explains a step whose history cannot be read, with the reason.
 func (o Options) withoutHistory(
 	step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, why string,
 ) (*explainhorizontal.Explanation, error) {
@@ -81,8 +80,8 @@ func (o Options) withoutHistory(
 	return e, err
 }
 
-// verticalDivergences are those of the controller that decides: the recorded ones, or
-// those that follow from the writer of the status.
+// verticalDivergences returns those of the controller that decides: the recorded ones, or those that follow from the
+// writer of the status.
 func (o Options) verticalDivergences(step *snapshotvertical.Step) verticaldivergence.Set {
 	if o.Controller == explainhorizontal.Upstream {
 		return verticaldivergence.None

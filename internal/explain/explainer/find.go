@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Target is what autoscalers scale or size: a workload, or a pod of one.
+// Target is the target of autoscalers: a workload, or a pod of one.
 type Target struct {
 	// Kind is in lower case, as deployment.
 	Kind, Name string
@@ -26,10 +26,10 @@ type Target struct {
 // Pod is the kind of a pod.
 const Pod = "pod"
 
-// Found are the autoscalers of a target.
+// Found has the autoscalers of a target.
 type Found struct {
 	Autoscalers []observe.Key
-	// LeftOut says which kinds could not be listed, and why.
+	// LeftOut describes which kinds could not be listed, and why.
 	LeftOut []string
 }
 
@@ -118,7 +118,7 @@ func (r *ClusterReader) eachVPA(
 	return nil
 }
 
-// ownersOf are the workload that controls a pod and, where that is the ReplicaSet of a Deployment, the Deployment.
+// ownersOf returns the workload that controls a pod and, if that is the ReplicaSet of a Deployment, the Deployment.
 func (r *ClusterReader) ownersOf(ctx context.Context, namespace, name string) ([]Target, error) {
 	request := apierror.Request{Verb: "list", Resource: "pods", Namespace: namespace}
 	pods, err := r.reader.Client.CoreV1().Pods(namespace).List(ctx,
@@ -142,15 +142,14 @@ func (r *ClusterReader) ownersOf(ctx context.Context, namespace, name string) ([
 			Next: "see kubectl get pod " + name + " -n " + namespace + " -o yaml"}
 	}
 	owners := []Target{{strings.ToLower(owner.Kind), owner.Name}}
-	// A Deployment names its ReplicaSets after itself and this label.
+	// The name of a Deployment's ReplicaSet is the Deployment's with this label appended.
 	if hash := pod.Labels["pod-template-hash"]; owner.Kind == "ReplicaSet" && hash != "" {
 		owners = append(owners, Target{"deployment", strings.TrimSuffix(owner.Name, "-"+hash)})
 	}
 	return owners, nil
 }
 
-// Successor is the WorkloadAutoscaler in the place of an HPA that is not there: plimsoll migrate gives it the HPA's
-// name.
+// Successor returns the WorkloadAutoscaler that has replaced a missing HPA: plimsoll migrate gives it the HPA's name.
 func (r *ClusterReader) Successor(ctx context.Context, hpa observe.Key) (observe.Key, bool) {
 	successor := observe.Key{NamespacedName: hpa.NamespacedName, Kind: observe.WorkloadAutoscaler}
 	_, err := r.reader.Workload(ctx, hpa.NamespacedName)

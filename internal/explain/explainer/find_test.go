@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// autoscaled is a Deployment's pod, and lists of autoscalers of which one of each kind is the Deployment's.
+// autoscaled returns a Deployment's pod, and lists of autoscalers of which one of each kind is the Deployment's.
 func autoscaled() map[string]any {
 	ref := func(kind string) map[string]any {
 		return map[string]any{"apiVersion": "apps/v1", "kind": kind, "name": "web"}

@@ -23,7 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// loadAt is the load of a minute in pods at the target: 2, and 10 for an hour from 12:00 UTC.
+// loadAt returns the load of a minute in pods at the target: 2, and 10 for an hour from 12:00 UTC.
 func loadAt(at time.Time) float64 {
 	if at.UTC().Hour() == 12 {
 		return 10
@@ -31,7 +31,7 @@ func loadAt(at time.Time) float64 {
 	return 2
 }
 
-// cluster is an HPA with a CPU target of half of a request of half a core, and a pod that took 40 s to be ready.
+// cluster returns an HPA with a CPU target of half of a request of half a core, and a pod that took 40 s to be ready.
 func cluster() map[string]any {
 	created := recordedFrom.Add(-time.Hour)
 	ready := metav1.NewTime(created.Add(40 * time.Second))
@@ -104,8 +104,8 @@ func prometheus(t *testing.T) *httptest.Server {
 	return server
 }
 
-// TestForecastFromPrometheus: cores by what a pod uses at the target are the load. How long pods take is from those that
-// are there, unless the user says it.
+// TestForecastFromPrometheus: the load is the used cores divided by a pod's usage at the target. The start-up time is
+// that of the existing pods, unless the user sets it.
 func TestForecastFromPrometheus(t *testing.T) {
 	server := prometheus(t)
 	config := prometheushistory.DefaultConfig()

@@ -17,9 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// History is what was recorded of the load of an object that is there: by the leader, or as its AutoscalerCheckpoint
-// has it. Of a leader that has not read the checkpoint only what is since its start is known; the rest is the
-// checkpoint's.
+// History returns the recorded load of an existing object: from the leader, or from its AutoscalerCheckpoint. A leader
+// that has not read the checkpoint has only the load since its start; the rest comes from the checkpoint.
 func (r *ClusterReader) History(
 	ctx context.Context, object observe.Key,
 ) (*loadhistory.History, loadreport.Source, error) {
@@ -39,7 +38,7 @@ func (r *ClusterReader) historyOf(
 	}
 	saved, savedAt, err := r.savedHistory(ctx, object, uid)
 	if noLeader == nil && errors.Is(err, errNoCheckpoint) {
-		return h, loadreport.Source{}, nil // a new object: nothing is known of it from before the leader's start
+		return h, loadreport.Source{}, nil // a new object: it has no history from before the leader's start
 	}
 	if noLeader == nil {
 		source := loadreport.Source{IsSinceStart: true, SavedAt: savedAt}
@@ -73,7 +72,7 @@ func (r *ClusterReader) leaderHistory(
 
 var errNoCheckpoint = errors.New("there is no AutoscalerCheckpoint of it")
 
-// savedHistory is that of the checkpoint. One of an earlier object of the same name is none.
+// savedHistory returns that of the checkpoint. It ignores a checkpoint of an earlier object of the same name.
 func (r *ClusterReader) savedHistory(
 	ctx context.Context, object observe.Key, uid types.UID,
 ) (h *loadhistory.History, savedAt time.Time, err error) {
@@ -99,21 +98,21 @@ func (r *ClusterReader) savedHistory(
 	if err := h.UnmarshalBinary(checkpoint.Status.History); err != nil {
 		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s cannot be read: %w", name.Name, err)
 	}
-	// One without the time is as old as its object at most.
+	// A checkpoint without a time is at most as old as its object.
 	if savedAt = checkpoint.Status.SavedAt.Time; savedAt.IsZero() {
 		savedAt = checkpoint.CreationTimestamp.Time
 	}
 	return h, savedAt, nil
 }
 
-// Report is what was recorded of the last part of an object's time.
+// Report returns the recorded load of the last part of an object's time.
 func (r *ClusterReader) Report(
 	ctx context.Context, object observe.Key, last time.Duration, now time.Time,
 ) (*loadreport.Report, error) {
 	return r.ReportBetween(ctx, object, now.Add(-last), now, now)
 }
 
-// ReportBetween is what was recorded of an object from one moment to another, which may be before now.
+// ReportBetween returns the recorded load of an object from one moment to another, which may be before now.
 func (r *ClusterReader) ReportBetween(
 	ctx context.Context, object observe.Key, from, to, now time.Time,
 ) (*loadreport.Report, error) {
@@ -134,7 +133,7 @@ func (r *ClusterReader) ReportBetween(
 		return nil, err
 	}
 	if source.NoLeader == "" && autoscaler.NumMetrics() > 1 {
-		// A controller that cannot say it has the load of all metrics together.
+		// A controller without this has the load of all metrics together.
 		if metrics, err := r.finder.MetricHistories(ctx, object); err == nil {
 			err = report.AddMetrics(metrics)
 			return report, err

@@ -21,13 +21,13 @@ import (
 
 var recordedFrom = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// encoded is a history of an hour with so many pods.
+// encoded returns a history of an hour with so many pods.
 func encoded(t *testing.T, pods int32) []byte {
 	t.Helper()
 	return encodedFrom(t, recordedFrom, pods)
 }
 
-// encodedFrom is the part of it from some time on.
+// encodedFrom returns the part of it from some time on.
 func encodedFrom(t *testing.T, from time.Time, pods int32) []byte {
 	t.Helper()
 	var h loadhistory.History
@@ -93,8 +93,8 @@ func checkpointOf(uid string, savedAt time.Time, history []byte) *plimsollv1alph
 	return c
 }
 
-// TestWhereHistoryIsFrom: the leader's history is the newest. Without it the checkpoint of this very object is read, and
-// it is said how old that is and why. Without both it is an error that names both.
+// TestWhereHistoryIsFrom: the leader's history is the newest. If it cannot be read, the object's checkpoint is used,
+// and the output shows its age and the reason. If there is no checkpoint either, the error names both.
 func TestWhereHistoryIsFrom(t *testing.T) {
 	savedAt, now := recordedFrom.Add(50*time.Minute), recordedFrom.Add(time.Hour)
 	for why, c := range map[string]struct {
@@ -195,7 +195,8 @@ func TestNoAutoscaler(t *testing.T) {
 	}
 }
 
-// TestLoadsByMetric: they are read from the leader, and a leader that has none is as good as one that does not know them.
+// TestLoadsByMetric: the leader has the loads of each metric. A leader without them is treated as one that does not
+// know the request.
 func TestLoadsByMetric(t *testing.T) {
 	several := maps.Clone(storedAutoscaler)
 	several["spec"] = map[string]any{"metrics": []any{map[string]any{"type": "Resource"}, map[string]any{"type": "Pods"}}}

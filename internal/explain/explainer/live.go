@@ -34,11 +34,11 @@ type inputReader struct {
 	WLAs    *wla.Client
 	Scales  *scale.Client
 	Metrics query.Source
-	// Options are the flags that the object's controller is taken to have.
+	// Options are the assumed flags of the object's controller.
 	Options observehorizontal.Options
 }
 
-// Object is the HorizontalPodAutoscaler itself.
+// Object returns the HorizontalPodAutoscaler itself.
 func (r *inputReader) Object(
 	ctx context.Context, object types.NamespacedName,
 ) (*autoscalingv2.HorizontalPodAutoscaler, error) {
@@ -52,7 +52,7 @@ func (r *inputReader) Object(
 	return hpa, nil
 }
 
-// Workload is the WorkloadAutoscaler itself.
+// Workload returns the WorkloadAutoscaler itself.
 func (r *inputReader) Workload(ctx context.Context, name types.NamespacedName) (observehorizontal.Autoscaler, error) {
 	object, err := r.WLAs.WorkloadAutoscalers(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if err != nil {
@@ -67,9 +67,8 @@ func (r *inputReader) Workload(ctx context.Context, name types.NamespacedName) (
 	return observehorizontal.WorkloadAutoscaler(object), nil
 }
 
-// Read is what a decision on the object would see now, without its history. A
-// scale or a metric that cannot be read is part of that; a right that the caller
-// lacks is not: it is an error that names the right.
+// Read returns the present inputs of a decision on the object, without its history. A scale or a metric that cannot be
+// read is one of them; a missing permission of the caller is an error that names the permission.
 func (r *inputReader) Read(
 	ctx context.Context, autoscaler observehorizontal.Autoscaler, now time.Time,
 ) (*snapshothorizontal.Step, error) {
@@ -100,10 +99,10 @@ func (r *inputReader) Read(
 	if step.Pods, err = r.pods(ctx, autoscaler, target.Scale, selector); err != nil {
 		return nil, err
 	}
-	return step, r.ask(ctx, step, &policy)
+	return step, r.requestMetrics(ctx, step, &policy)
 }
 
-// Pods are those of the target; none where its scale has no selector.
+// Pods returns those of the target; none if its scale has no selector.
 func (r *inputReader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
 	namespace, ref := autoscaler.Namespace, autoscaler.Target()
 	target, err := r.Scales.Get(ctx, namespace, ref)
@@ -166,8 +165,8 @@ func isControlledBy(object metav1.Object, is func(types.UID) bool) bool {
 	return controller != nil && is(controller.UID)
 }
 
-// ask asks for all metrics side by side.
-func (r *inputReader) ask(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
+// requestMetrics requests all metrics concurrently.
+func (r *inputReader) requestMetrics(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
 	autoscaler := step.Autoscaler()
 	questions := query.Questions{
 		Source: r.Metrics, Autoscaler: autoscaler, Policy: policy, Selector: step.Scale.Status.Selector,
@@ -177,7 +176,7 @@ func (r *inputReader) ask(ctx context.Context, step *snapshothorizontal.Step, po
 	asked := time.Now()
 	for i := range answers {
 		if autoscaler.IsOwn(i) {
-			// Only the controller has a way to the pods and servers.
+			// Only the controller can reach the pods and servers.
 			step.Snapshot.Awaited = append(step.Snapshot.Awaited, i)
 			continue
 		}
@@ -200,8 +199,8 @@ func (r *inputReader) ask(ctx context.Context, step *snapshothorizontal.Step, po
 	return nil
 }
 
-// Rescales are the changes of the replica count that events report. Without the permission to
-// list events there are none, and no error: they only make a forecast more certain.
+// Rescales returns the changes of the replica count that events report. Without the permission to list events there are
+// none, and no error: they only make a forecast more certain.
 func (r *inputReader) Rescales(ctx context.Context, object observe.Key) []historybounds.Rescale {
 	list, err := r.Client.CoreV1().Events(object.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.Set{

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 )
 
-// ScaleTarget is the workload that an autoscaler scales, with its kind and version: a Deployment, StatefulSet or
+// ScaleTarget returns the workload that an autoscaler scales, with its kind and version: a Deployment, StatefulSet or
 // ReplicaSet.
 func (r *ClusterReader) ScaleTarget(
 	ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference,

@@ -24,8 +24,8 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// ReadVertical is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
-// autoscalers that the caller may not list are left out, as they only add to it.
+// ReadVertical returns the inputs of an explanation of a VerticalPodAutoscaler. It omits LimitRanges, nodes and
+// horizontal autoscalers that the caller may not list, because they only add details.
 func (r *inputReader) ReadVertical(
 	ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time,
 ) (*snapshotvertical.Step, error) {
@@ -89,8 +89,7 @@ func (r *inputReader) workload(ctx context.Context, k *snapshotvertical.Step) er
 	return nil
 }
 
-// selector is that of the workload's pods, and how many there ought to be. DaemonSets
-// and Jobs have no scale.
+// selector returns that of the workload's pods, and their desired number. DaemonSets and Jobs have no scale.
 func (r *inputReader) selector(
 	ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference,
 ) (selector string, replicas int, err error) {
@@ -126,10 +125,10 @@ func text(selector *metav1.LabelSelector) (string, error) {
 	return s.String(), nil
 }
 
-// surroundings are what takes part in a decision on the pods.
+// surroundings reads the other inputs of a decision on the pods.
 func (r *inputReader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
 	if observevertical.ModeOf(&k.Object.Spec).ResizesInPlace() {
-		// Without an answer, the resize itself shows it.
+		// Without a response, the resize itself will show it.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
 		k.Snapshot.NoResize = err == nil &&
 			!slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
@@ -150,7 +149,7 @@ func (r *inputReader) surroundings(ctx context.Context, k *snapshotvertical.Step
 	}
 }
 
-// used is what the pods' containers use now.
+// used reads the present use of the pods' containers.
 func (r *inputReader) used(ctx context.Context, k *snapshotvertical.Step) {
 	ours := map[string]bool{}
 	for _, pod := range k.Pods {
@@ -167,7 +166,7 @@ func (r *inputReader) used(ctx context.Context, k *snapshotvertical.Step) {
 	}
 }
 
-// rules are the namespace's objects that a change of a pod has to get along with.
+// rules reads the namespace's objects that limit changes of a pod.
 func (r *inputReader) rules(ctx context.Context, k *snapshotvertical.Step) {
 	namespace, all := k.Object.Namespace, metav1.ListOptions{}
 	if list, err := r.Client.CoreV1().LimitRanges(namespace).List(ctx, all); err == nil {
@@ -187,8 +186,7 @@ func (r *inputReader) rules(ctx context.Context, k *snapshotvertical.Step) {
 	}
 }
 
-// slimPod and slimNode leave out what no decision uses, because the file may be
-// shown to others.
+// slimPod and slimNode remove fields that no decision uses, because the file may be shown to others.
 func slimPod(pod *corev1.Pod) *corev1.Pod {
 	return slim.Pod(quantity.Pod(pod))
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Output is the form for programs. docs/reference/json.md has its fields.
+// Output is the report in JSON. docs/reference/json.md has its fields.
 type Output struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Mode is that of today, absent if the object has none of its own; the rest is about mode Active.
+	// Mode is the present one, absent if the object has none of its own; the rest is about mode Active.
 	Mode         string    `json:"mode,omitempty"`
 	Source       string    `json:"source"`
 	From         time.Time `json:"from"`
 	To           time.Time `json:"to"`
 	KnownMinutes int       `json:"knownMinutes"`
-	// CoarseMinutes are those that are recorded in points of five minutes.
+	// CoarseMinutes counts the minutes that are recorded in points of five minutes.
 	CoarseMinutes      int                  `json:"coarseMinutes"`
 	OtherMetrics       int                  `json:"otherMetrics"`
 	StartUpSeconds     float64              `json:"startUpSeconds"`
@@ -30,7 +30,7 @@ type Output struct {
 	WasteLimitPercent  float64              `json:"wasteLimitPercent"`
 	Days               []output.ForecastDay `json:"days"`
 	AtEnd              OutputState          `json:"atEnd"`
-	// ToTurnOn is a command; absent where the mode is Active.
+	// ToTurnOn is a command; absent if the mode is Active.
 	ToTurnOn string `json:"toTurnOn,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type OutputState struct {
 	WastedPodMinutesPerDay  float64 `json:"wastedPodMinutesPerDay"`
 }
 
-// Output is the report for programs.
+// Output returns the report for JSON.
 func (r *Report) Output() *Output {
 	last, c := &r.Result.Last, &r.Config
 	o := &Output{
@@ -64,7 +64,7 @@ func (r *Report) Output() *Output {
 	return o
 }
 
-// mode is that of the object, empty if it has none.
+// mode returns that of the object, empty if it has none.
 func (r *Report) mode() string {
 	if r.IsModeDefault {
 		return ""

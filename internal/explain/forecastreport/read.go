@@ -17,24 +17,24 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// PastLoad says where the load of the past is read that a forecast is played on.
+// PastLoad is the source of the past load for the replay.
 type PastLoad struct {
-	// Prometheus has it; nil reads what the controller has recorded.
+	// Prometheus is the source; nil to read the controller's record.
 	Prometheus *prometheushistory.Client
-	// Lasts is how far back it is read.
+	// Lasts is the length of the load.
 	Lasts time.Duration
-	// StartUp is how long pods take from their creation until they are ready; 0 takes it from those that are there.
+	// StartUp is the time from pods' creation to their readiness; 0 to measure it on the existing pods.
 	StartUp time.Duration
 }
 
-// Cluster has the object, its pods and what was recorded of it.
+// Cluster reads the object, its pods and its recorded load.
 type Cluster interface {
 	Autoscaler(ctx context.Context, object observe.Key) (observehorizontal.Autoscaler, error)
 	Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error)
 	History(ctx context.Context, object observe.Key) (*loadhistory.History, loadreport.Source, error)
 }
 
-// Read is what a forecast of an object would have done in mode Active.
+// Read returns the effect that a forecast of an object would have had in mode Active.
 func Read(
 	ctx context.Context, cluster Cluster, object observe.Key, from PastLoad, now time.Time,
 ) (*Report, error) {
@@ -71,14 +71,14 @@ func Read(
 	if err != nil {
 		return nil, err
 	}
-	// Of several metrics, CPU says how much a pod can carry.
+	// If there are several metrics, CPU determines how much load a pod can carry.
 	for i := range policy.Metrics {
 		past.Load.Full = max(past.Load.Full, load.FullOf(&policy.Metrics[i]))
 	}
 	return New(past)
 }
 
-// loadOf says whose load is read, and when.
+// loadOf identifies the load to read.
 type loadOf struct {
 	autoscaler observehorizontal.Autoscaler
 	policy     *horizontal.Policy

@@ -1,5 +1,5 @@
-// Package forecastreport reads the past load of an autoscaler, and prints what a forecast would have done on it, before
-// it is turned on: for people as a table of days, and as JSON.
+// Package forecastreport reads the past load of an autoscaler, and prints the effect that a forecast would have had,
+// before the user turns it on: for people as a table of days, and as JSON.
 package forecastreport
 
 import (
@@ -13,38 +13,38 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Past is a load of the past, and what it was played with.
+// Past is a past load, and the settings of its replay.
 type Past struct {
 	Object observe.Key
-	// Mode is that of the object's forecast today. IsModeDefault says that the object has none, and Mode is what the
-	// controller takes then, unless its flag says otherwise.
+	// Mode is the present one of the object's forecast. IsModeDefault is set if the object has none, and Mode is the
+	// controller's default, unless its flag differs.
 	Mode          forecast.Mode
 	IsModeDefault bool
 	Load          replay.Load
-	// Source says where the load is from; Coarse is how many of its minutes are a part of longer points.
+	// Source is the origin of the load; Coarse is the number of its minutes that are a part of longer points.
 	Source string
 	Coarse int
-	// OtherMetrics is how many metrics of the object are not in the load, and HasSchedules says that it has schedules:
-	// these are not played.
+	// OtherMetrics is the number of the object's metrics that the load does not include, and HasSchedules is set if it has
+	// schedules: the replay ignores these.
 	OtherMetrics int
 	HasSchedules bool
-	// Config has mode Active. Its StartUp is 0 where no pod shows it; IsGiven says that the user has given it.
+	// Config has mode Active. Its StartUp is 0 if no pod shows it; IsGiven is set if the user has given it.
 	Config         replay.Config
 	IsStartUpGiven bool
 }
 
-// Report is what the forecast would have done.
+// Report is the effect that the forecast would have had.
 type Report struct {
 	Past
-	// Known is how many minutes of the load are known.
+	// Known is the number of minutes with a known load.
 	Known  int
 	Result replay.Result
 }
 
-// ErrNoLoad says that nothing is known of a load.
+// ErrNoLoad is returned if no load is known.
 var ErrNoLoad = errors.New("no minute of its load is known")
 
-// New plays the load. Its last minutes count for nothing if they are not known: those that have just passed never are.
+// New replays the load. It ignores unknown minutes at the end: the most recent ones are always unknown.
 func New(p Past) (*Report, error) {
 	p.Load = trimmed(p.Load)
 	r := &Report{Past: p}
@@ -62,7 +62,7 @@ func New(p Past) (*Report, error) {
 	return r, nil
 }
 
-// trimmed is a load without the unknown minutes at both of its ends.
+// trimmed returns a load without the unknown minutes at both of its ends.
 func trimmed(l replay.Load) replay.Load {
 	first, last := 0, len(l.Pods)
 	for last > 0 && math.IsNaN(l.Pods[last-1]) {
@@ -80,7 +80,7 @@ func (r *Report) end() time.Time {
 	return r.Load.Start.Add(time.Duration(len(r.Load.Pods)) * time.Minute)
 }
 
-// notes are what is to be known of the load.
+// notes returns remarks about the load.
 func (r *Report) notes() (notes []string) {
 	if r.Coarse > 0 {
 		notes = append(notes, fmt.Sprintf("%s of it are recorded in points of five minutes: a jump within minutes is "+
@@ -104,7 +104,7 @@ func lasts(minutes int) string {
 	return fmt.Sprintf("%.1f hours", d.Hours())
 }
 
-// startUp is where the start-up time is from.
+// startUp returns the origin of the start-up time.
 func (r *Report) startUp() string {
 	switch {
 	case r.IsStartUpGiven:
@@ -115,7 +115,7 @@ func (r *Report) startUp() string {
 	return "assumed, as no pod shows it; --startup-time sets it"
 }
 
-// toTurnOn is the command that sets mode Active.
+// toTurnOn returns the command that sets mode Active.
 func (r *Report) toTurnOn() string {
 	if r.Object.Kind == observe.WorkloadAutoscaler {
 		return fmt.Sprintf(`kubectl patch wla %s -n %s --type=merge -p '{"spec":{"forecast":{"mode":"Active"}}}'`,
@@ -125,7 +125,7 @@ func (r *Report) toTurnOn() string {
 		r.Object.Namespace)
 }
 
-// atEnd is the state after the last minute, in a sentence.
+// atEnd returns the state after the last minute, in a sentence.
 func (r *Report) atEnd() string {
 	last := &r.Result.Last
 	text := last.Text()

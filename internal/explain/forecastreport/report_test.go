@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "write the text as it is now to testdata
 
 const day = 24 * 60
 
-// past is a load of some days: 2, and 10 for an hour from noon on where jumps says so. Ten minutes at its end are not
-// known.
+// past returns a load of some days: 2, and 10 for an hour from noon on where jumps says so. Ten minutes at its end are
+// not known.
 func past(object observe.Key, days int, jumps func(day int) bool) Past {
 	l := replay.Load{Start: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Full: 2}
 	for i := range days * day {
@@ -64,7 +64,7 @@ func daysWith(reasons ...forecast.Reason) (all []replay.Day) {
 	return all
 }
 
-// results are what a forecast has come to at the end of each of the texts.
+// results returns what a forecast has come to at the end of each of the texts.
 func results() map[string]replay.Result {
 	const needed = 30 * time.Hour
 	learning, not, in := forecast.ReasonLearning, forecast.ReasonNotWorthItsPrice, forecast.ReasonInUse

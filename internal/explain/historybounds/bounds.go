@@ -1,9 +1,8 @@
 // Package historybounds bounds a history that only its controller has.
 //
-// The history of an HPA, its recommendations and scale events, is in no API. Its traces
-// are: status has the result of the last decision, and events have each scaling with its
-// time. They give histories that the real one lies between. What all of them decide is
-// certain.
+// No API has the history of an HPA, its recommendations and scale events. But the status has the result of the last
+// decision, and events have each scaling with its time. These give histories that bound the real one. A decision that
+// all of them share is certain.
 package historybounds
 
 import (
@@ -29,16 +28,14 @@ type Rescale struct {
 	At time.Time
 	// To is the new count.
 	To int32
-	// IsWanted says that a metric asked for that many pods or more: it was above its
-	// target.
+	// IsWanted is set if a metric proposed that many pods or more: it was above its target.
 	IsWanted bool
 }
 
 // rescaled is the message of an upstream SuccessfulRescale event.
 var rescaled = regexp.MustCompile(`^New size: (\d+); reason: (?:.*( above target)$)?`)
 
-// Rescales are the changes that the events report, oldest first. Events of other
-// kinds are left out.
+// Rescales returns the changes that the events report, oldest first. It ignores events of other kinds.
 func Rescales(events []corev1.Event) []Rescale {
 	var found []Rescale
 	for i := range events {
@@ -62,16 +59,16 @@ func timeOf(e *corev1.Event) time.Time {
 	return e.LastTimestamp.Time
 }
 
-// Known is what can be known of an object from outside.
+// Known is the information about an object that the API has.
 type Known struct {
-	// Autoscaler is the object with the status of its last decision, and Policy what it asks for.
+	// Autoscaler is the object with the status of its last decision, and Policy its settings.
 	Autoscaler observehorizontal.Autoscaler
 	Policy     *horizontal.Policy
 	// Current is the target's count.
 	Current int32
 	// Rescales are from events, oldest first.
 	Rescales []Rescale
-	// Period is how often the object is decided.
+	// Period is the time between two decisions on the object.
 	Period      time.Duration
 	Divergences divergence.Set
 }
@@ -79,8 +76,8 @@ type Known struct {
 // longAgo is before any decision that still counts.
 const longAgo = 366 * 24 * time.Hour
 
-// Bounds are histories between which the real one lies: the first limits changes
-// least, the others most, each in another way.
+// Bounds returns histories that bound the real one: the first limits changes least, the others most, each in another
+// way.
 func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.decided() {
 		return []horizontal.State{observehorizontal.FirstState(k.Autoscaler)}
@@ -89,8 +86,8 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.Autoscaler.IsWorkload() {
 		return bounds
 	}
-	// Since when metrics fail, and since when none is active, is in no API either: it may be now, which the states so far
-	// say, or as long as there has been the object.
+	// No API has the time since when metrics have failed, or since when none has been active, either: it may be now, as
+	// the states so far assume, or the creation of the object.
 	since := k.Autoscaler.CreationTimestamp.Time
 	if since.IsZero() {
 		since = now.Add(-longAgo)
@@ -103,7 +100,7 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 	return bounds
 }
 
-// ofLimits are the histories that limit changes.
+// ofLimits returns the histories that limit changes.
 func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	last := now.Add(-k.Period)
 	certain := k.certain(last)
@@ -111,15 +108,14 @@ func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	for _, count := range []int32{k.Autoscaler.Counts().DesiredReplicas, k.Current} {
 		possible = append(possible, history.Recommendation{Time: last, Replicas: count})
 	}
-	// Not empty: a controller without any history keeps the count as it is.
+	// The history must not be empty: a controller without any history keeps the count.
 	certain = append([]history.Recommendation{{Replicas: k.Current}}, certain...)
 	bounds := []horizontal.State{k.state(certain)}
 	first, wasScaled := k.first()
 	if !wasScaled {
 		return append(bounds, k.state(possible))
 	}
-	// How far the first change went, and which way, is not known: either budget may be
-	// spent.
+	// The size and the direction of the first change are unknown: either budget may be used up.
 	for _, by := range []int32{k.largest(), -k.largest()} {
 		s := k.state(possible)
 		k.change(&s, first, by)
@@ -128,8 +124,7 @@ func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	return bounds
 }
 
-// first is when the oldest change was of which it is not known how far it went, if
-// anything was scaled.
+// first returns the time of the oldest change of unknown size, if there was a change.
 func (k *Known) first() (at time.Time, wasScaled bool) {
 	if len(k.Rescales) > 0 {
 		return k.Rescales[0].At, true
@@ -156,10 +151,8 @@ func (k *Known) decided() bool {
 	return k.Autoscaler.Condition(statusreport.ScalingActive).Type != ""
 }
 
-// certain are the recommendations that must have been made. A decision that came to
-// its count without any limit recommended it; a scale-up recommended as much as it
-// came to or more, and a scale-down as little or less: what is more extreme would
-// only limit more.
+// certain returns the recommendations that must have been made. A decision without limits recommended its count; a
+// scale-up recommended its count or more, and a scale-down its count or less: more extreme ones would only limit more.
 func (k *Known) certain(last time.Time) []history.Recommendation {
 	var made []history.Recommendation
 	before := int32(-1)
@@ -178,7 +171,7 @@ func (k *Known) certain(last time.Time) []history.Recommendation {
 	return made
 }
 
-// largest is a change that spends any budget.
+// largest returns a change that uses up any budget.
 func (k *Known) largest() int32 {
 	return cmp.Or(k.Current, 1) + k.Autoscaler.MaxReplicas()
 }

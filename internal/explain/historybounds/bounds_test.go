@@ -38,7 +38,7 @@ func TestRescales(t *testing.T) {
 	}
 }
 
-// object is an HPA whose last decision had this count.
+// object returns an HPA whose last decision had this count.
 func object(desired int32, able, limited string) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 10},

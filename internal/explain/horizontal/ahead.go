@@ -7,24 +7,24 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
 
-// ForecastTrace is what is expected of the load, and what the forecast has been worth.
+// ForecastTrace is the expected load, and the value of the forecast.
 type ForecastTrace struct {
 	Mode    string `json:"mode"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// Replicas is what it proposes, whatever the mode, and Raised the count that it raised another one to.
+	// Replicas is its proposal, whatever the mode, and Raised the count to which it raised another one.
 	Replicas int32 `json:"replicas,omitempty"`
 	Raised   int32 `json:"raisedToReplicas,omitempty"`
-	// ExpectedPods is the most load that is expected within HorizonSeconds, in pods at the target, and Scale the part of
-	// it that is asked for.
+	// ExpectedPods is the highest expected load within HorizonSeconds, in pods at the target, and Scale the part of it
+	// that is proposed.
 	ExpectedPods   float64 `json:"expectedPods"`
 	HorizonSeconds float64 `json:"horizonSeconds"`
 	Scale          float64 `json:"scale,omitempty"`
 	StartUpSeconds float64 `json:"startUpSeconds"`
-	// LearntHours are how long it has seen the load, of NeededHours.
+	// LearntHours is the time for which it has observed the load, of NeededHours.
 	LearntHours float64 `json:"learntHours"`
 	NeededHours float64 `json:"neededHours"`
-	// The rest is by day, played back.
+	// The following are per day, in the playback.
 	LackingPodMinutes float64 `json:"lackingPodMinutesPerDay"`
 	AvoidedPodMinutes float64 `json:"avoidedPodMinutesPerDay"`
 	WastedPodMinutes  float64 `json:"wastedPodMinutesPerDay"`
@@ -45,7 +45,7 @@ func (r *Result) forecastTrace() *ForecastTrace {
 	}
 }
 
-// forecastText is empty where the mode is Off, and in a preview that has seen less than an hour.
+// forecastText returns empty in mode Off, and in a preview that has observed less than an hour.
 func (r *Result) forecastText() string {
 	f := &r.Decision.Forecast
 	isNew := f.Reason == forecast.ReasonLearning && f.LearntFor < time.Hour

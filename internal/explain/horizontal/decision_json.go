@@ -18,11 +18,11 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// DecisionOutput is a decision as JSON prints it.
+// DecisionOutput is a decision in JSON.
 type DecisionOutput struct {
 	// Summary is the decision in one sentence.
 	Summary string `json:"summary"`
-	// DesiredReplicas is absent where the scale cannot be read.
+	// DesiredReplicas is absent if the scale cannot be read.
 	DesiredReplicas *int32                    `json:"desiredReplicas,omitempty"`
 	Rescale         bool                      `json:"rescale"`
 	Status          StatusOutput              `json:"status"`
@@ -30,37 +30,37 @@ type DecisionOutput struct {
 	Trace           Trace                     `json:"trace"`
 }
 
-// Trace is the way that a decision took.
+// Trace has the steps of a decision.
 type Trace struct {
 	Time        time.Time `json:"time"`
 	Divergences string    `json:"divergences"`
 	Branch      string    `json:"branch"`
-	// Current is absent where the scale cannot be read.
+	// Current is absent if the scale cannot be read.
 	Current     *int32        `json:"currentReplicas,omitempty"`
 	MinReplicas int32         `json:"minReplicas"`
 	MaxReplicas int32         `json:"maxReplicas"`
 	Metrics     []MetricTrace `json:"metrics,omitempty"`
-	// Samples says where CPU and memory were from.
+	// Samples has the origin of CPU and memory samples.
 	Samples     *snapshothorizontal.Samples `json:"samples,omitempty"`
 	Surge       *SurgeTrace                 `json:"surge,omitempty"`
 	Proposed    *ProposedTrace              `json:"proposed,omitempty"`
 	Stabilized  *StabilizedTrace            `json:"stabilized,omitempty"`
 	Limited     *LimitedTrace               `json:"limited,omitempty"`
 	RaisedToMin bool                        `json:"raisedToMin,omitempty"`
-	// Forecast is absent where its mode is Off.
+	// Forecast is absent if its mode is Off.
 	Forecast *ForecastTrace `json:"forecast,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	Error    string         `json:"error,omitempty"`
-	// WorkloadAutoscaler is what an HPA has not.
+	// WorkloadAutoscaler has the parts that an HPA does not have.
 	WorkloadAutoscaler *WorkloadTrace `json:"workloadAutoscaler,omitempty"`
 }
 
-// MetricTrace is how one metric came to its proposal. Values are milli-units.
+// MetricTrace has the steps of one metric's proposal. Values are milli-units.
 type MetricTrace struct {
 	// Name is the name that a WorkloadAutoscaler gives the metric.
 	Name   string `json:"name,omitempty"`
 	Metric string `json:"metric"`
-	// ReadFrom is where the values are from of a metric that Plimsoll reads itself.
+	// ReadFrom is the source of a metric that Plimsoll reads itself.
 	ReadFrom string        `json:"readFrom,omitempty"`
 	Failure  *FailureTrace `json:"failure,omitempty"`
 	Verdict  string        `json:"verdict"`
@@ -73,20 +73,20 @@ type MetricTrace struct {
 	Ratio         *ratio `json:"ratio,omitempty"`
 	Adjusted      *ratio `json:"adjustedRatio,omitempty"`
 	Base          int64  `json:"base,omitempty"`
-	// Counted is how many pods count; absent for a metric that does not count them.
+	// Counted is the number of pods that count; absent for a metric that does not count them.
 	Counted  *int      `json:"podsCounted,omitempty"`
 	SetAside []PodPart `json:"podsNotCounted,omitempty"`
-	// OfOthers are those that count and have another controller than the target's pods.
+	// OfOthers has the pods that count and have another controller than the target's pods.
 	OfOthers []PodOfOther `json:"podsOfOtherControllers,omitempty"`
-	// Sampled is how many pods were asked and Unsampled how many were not, where a part of the pods stands for all.
+	// Sampled is the number of sampled pods and Unsampled that of the others, if a part of the pods stands for all.
 	Sampled   int `json:"podsSampled,omitempty"`
 	Unsampled int `json:"podsNotSampled,omitempty"`
-	// Activity is what an external scaler says of itself.
+	// Activity is that of an external scaler.
 	Activity string `json:"activity,omitempty"`
-	// StartMilli is what is left out of the use of pods that have just become ready.
+	// StartMilli is the use of pods that have just become ready that does not count.
 	StartMilli int64 `json:"startupMilli,omitempty"`
-	// SharedMilli is what is left out of their use from before other pods were ready. MovedMilli is what may be in the
-	// samples of two pods and is left out, or below 0 what may be in none and is added.
+	// SharedMilli is the use from before other pods were ready, which does not count. MovedMilli is the use that may be in
+	// the samples of two pods and does not count, or, below 0, the use that may be in none and is added.
 	SharedMilli int64 `json:"sharedMilli,omitempty"`
 	MovedMilli  int64 `json:"movedMilli,omitempty"`
 }
@@ -103,19 +103,18 @@ type PodPart struct {
 	Group string `json:"group"`
 }
 
-// SurgeTrace is what the surge window made of the last few seconds: of the metric
-// and the rule that came nearest to asking.
+// SurgeTrace is the result of the surge window: for the metric and the rule that came closest to a proposal.
 type SurgeTrace struct {
 	MetricIndex int    `json:"metricIndex"`
 	Verdict     string `json:"verdict"`
-	// Replicas is what it asks for.
+	// Replicas is its proposal.
 	Replicas int32 `json:"replicas,omitempty"`
 	// Intervals had to be above Factor times the target, within Span.
 	Intervals int     `json:"intervals"`
 	Factor    float64 `json:"factor"`
 	Span      string  `json:"span"`
-	// ValueMilli is the lowest of them, on average, and Ratio what it is of the target;
-	// Adjusted with the pods that have just become ready and share the load.
+	// ValueMilli is the lowest of them, as a mean, and Ratio that value divided by the target; Adjusted includes the pods
+	// that have just become ready and share the load.
 	ValueMilli int64     `json:"valueMilli"`
 	Ratio      ratio     `json:"ratio"`
 	Adjusted   ratio     `json:"adjustedRatio,omitempty"`
@@ -126,9 +125,8 @@ type SurgeTrace struct {
 	Newest     time.Time `json:"newest"`
 }
 
-// ProposedTrace is the largest proposal: a metric's, or with Window surge that of the
-// surge window. Source is Schedule or Fallback where it is no metric's; MetricIndex means
-// nothing if it is Schedule.
+// ProposedTrace is the largest proposal: a metric's, or with Window surge that of the surge window. Source is Schedule
+// or Fallback if it comes from these; MetricIndex is meaningless for Schedule.
 type ProposedTrace struct {
 	MetricIndex int    `json:"metricIndex"`
 	Replicas    int32  `json:"replicas"`
@@ -136,8 +134,7 @@ type ProposedTrace struct {
 	Source      string `json:"source,omitempty"`
 }
 
-// StabilizedTrace is what the stabilization windows made of the proposal, by
-// which recommendation.
+// StabilizedTrace is the result of the stabilization windows, with the recommendation that applied.
 type StabilizedTrace struct {
 	Replicas       int32                              `json:"replicas"`
 	Reason         string                             `json:"reason"`
@@ -145,8 +142,7 @@ type StabilizedTrace struct {
 	Window         string                             `json:"window,omitempty"`
 }
 
-// LimitedTrace is what rate, min and max made of it. RateLimit is the farthest
-// count that the rate permits.
+// LimitedTrace is the result of rate, min and max. RateLimit is the farthest count that the rate permits.
 type LimitedTrace struct {
 	Replicas  int32  `json:"replicas"`
 	Reason    string `json:"reason"`
@@ -154,10 +150,10 @@ type LimitedTrace struct {
 	LeftZero  bool   `json:"leftZero,omitempty"`
 }
 
-// ratio is a float that JSON may not be able to say.
+// ratio is a float that JSON may not be able to represent.
 type ratio float64
 
-// MarshalJSON says what is not a number as text.
+// MarshalJSON writes NaN and infinities as text.
 func (r ratio) MarshalJSON() ([]byte, error) {
 	f := float64(r)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -169,7 +165,7 @@ func (r ratio) MarshalJSON() ([]byte, error) {
 // WriteJSON writes the result as one line of JSON.
 func (r *Result) WriteJSON(w io.Writer) error { return output.JSONLine(w, r.Output()) }
 
-// Output is the decision as JSON prints it.
+// Output returns the decision for JSON.
 func (r *Result) Output() DecisionOutput {
 	return DecisionOutput{
 		Summary: r.Sentence.Text, DesiredReplicas: r.known(r.Decision.Desired), Rescale: r.Decision.Rescale,
@@ -177,7 +173,7 @@ func (r *Result) Output() DecisionOutput {
 	}
 }
 
-// known is a replica count of the target, nil where its scale cannot be read.
+// known returns a replica count of the target, nil if its scale cannot be read.
 func (r *Result) known(replicas int32) *int32 {
 	if r.isScaleUnread() {
 		return nil
@@ -276,7 +272,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	return t
 }
 
-// setAside are the pods that do not count for metric i, without those that were not asked.
+// setAside returns the pods that do not count for metric i, without those outside the sample.
 func (r *Result) setAside(i int) []PodPart {
 	var parts []PodPart
 	for pod, group := range r.Decision.Metrics[i].Groups {

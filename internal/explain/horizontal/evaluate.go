@@ -12,7 +12,7 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Result is the decision of one step and what comes of it.
+// Result is the decision of one step and its consequences.
 type Result struct {
 	Step        *snapshothorizontal.Step
 	Policy      horizontal.Policy
@@ -21,19 +21,17 @@ type Result struct {
 	Report      statusreport.Report
 	// Sentence is the decision in one sentence.
 	Sentence summary.Sentence
-	// Status is the object's after the decision, as far as both kinds have it.
+	// Status has the fields of the object's status after the decision that both kinds have.
 	Status observehorizontal.Status
 	Events []observehorizontal.Event
-	// FollowUp is the next moment at which a decision on a WorkloadAutoscaler may come out
-	// otherwise, although the metrics stay as they are.
+	// FollowUp has the next time at which a decision on a WorkloadAutoscaler may change although the metrics do not.
 	FollowUp horizontal.FollowUp
-	// IsHistoryUnknown says that nothing is known of what came before the step.
+	// IsHistoryUnknown is set if the history before the step is unknown.
 	IsHistoryUnknown bool
 }
 
-// Evaluate decides the step. The state of the step before is consumed; the
-// step's own state or history takes its place. The scale write succeeds at the
-// step's time.
+// Evaluate decides the step. It consumes the state of the last step; the step's own state or history replaces it. The
+// scale write succeeds at the step's time.
 func Evaluate(
 	step *snapshothorizontal.Step, previous horizontal.State, set divergence.Set,
 ) (Result, horizontal.State, error) {
@@ -61,7 +59,7 @@ func Evaluate(
 	return *r, state, nil
 }
 
-// input is what a sentence is made of, without the history.
+// input returns the input of a summary, without the history.
 func (r *Result) input() summary.Input {
 	return summary.Input{
 		Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown,
@@ -81,7 +79,7 @@ type carried struct {
 	state horizontal.State
 }
 
-// NewEvaluator has no history yet, as a controller that has just started.
+// NewEvaluator returns an Evaluator without history, like a controller that has just started.
 func NewEvaluator(set divergence.Set) *Evaluator {
 	return &Evaluator{divergences: set, states: map[observe.Key]carried{}}
 }

@@ -50,7 +50,7 @@ func stepOf(t *testing.T, text string) *snapshothorizontal.Step {
 	return step
 }
 
-// live is a decision of which nothing is known but the object and its scale.
+// live returns a decision of which nothing is known but the object and its scale.
 func live(t *testing.T) *snapshothorizontal.Live {
 	step := stepOf(t, document)
 	target, _ := observehorizontal.Target(step.Scale)
@@ -60,7 +60,7 @@ func live(t *testing.T) *snapshothorizontal.Live {
 	}
 }
 
-// again is the step written and read.
+// again returns the step written and read.
 func again(t *testing.T, step *snapshothorizontal.Step) *snapshothorizontal.Step {
 	t.Helper()
 	step.Snapshot.Time = time.Date(2026, 11, 20, 12, 0, 0, 1, time.UTC)

@@ -14,22 +14,22 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Explanation is why the next decision comes to what it does, and what comes then.
+// Explanation has the reasons of the next decision, and the changes after it.
 type Explanation struct {
 	Forecast
 	// Controller is the one that decides on the object, as far as the API shows it.
 	Controller Controller
-	// KnowsHistory says that the controller's own history was at hand.
+	// KnowsHistory is set if the controller's own history was available.
 	KnowsHistory bool
-	// NoHistory says why it was not.
+	// NoHistory is why it was not.
 	NoHistory string
-	// Period is how often the object is decided at least.
+	// Period is the longest time between two decisions on the object.
 	Period time.Duration
 	Limit  projection.Limit
-	// Uses are what is used up of the rate policies; none without the history.
+	// Uses has the used parts of the rate policies; none without the history.
 	Uses       []behavior.Use
 	Projection projection.Projection
-	// Older says what the cluster's version of Kubernetes makes of an HPA otherwise.
+	// Older describes where the cluster's version of Kubernetes differs for an HPA.
 	Older []string
 }
 
@@ -44,7 +44,7 @@ const (
 	Undecided Controller = ""
 )
 
-// ControllerOf is the controller that decides on the object: of an HPA the one that wrote its status last. Nothing but
+// ControllerOf returns the controller that decides on the object: for an HPA the one that wrote its status last. Only
 // Plimsoll decides on WorkloadAutoscalers.
 func ControllerOf(a observehorizontal.Autoscaler) Controller {
 	switch by, _ := lastWriter(a); {
@@ -58,7 +58,7 @@ func ControllerOf(a observehorizontal.Autoscaler) Controller {
 	return Upstream
 }
 
-// NotExposed says that the HPA is another controller's, whose history cannot be read.
+// NotExposed returns a text if another controller decides on the HPA, whose history cannot be read.
 func NotExposed(a observehorizontal.Autoscaler) string {
 	by, at := lastWriter(a)
 	if by == "" {
@@ -67,7 +67,7 @@ func NotExposed(a observehorizontal.Autoscaler) string {
 	return fmt.Sprintf("%s, which wrote the status at %s, does not expose it", by, at.UTC().Format(time.RFC3339))
 }
 
-// lastWriter is the field manager that wrote the object's status last, and when; empty if none has.
+// lastWriter returns the field manager that wrote the object's status last, and when; empty if none has.
 func lastWriter(a observehorizontal.Autoscaler) (by string, at time.Time) {
 	for i := range a.ManagedFields {
 		f := &a.ManagedFields[i]
@@ -78,7 +78,7 @@ func lastWriter(a observehorizontal.Autoscaler) (by string, at time.Time) {
 	return by, at
 }
 
-// Divergences are those of the controller.
+// Divergences returns those of the controller.
 func (c Controller) Divergences() divergence.Set {
 	if c == Plimsoll {
 		return divergence.Default
@@ -86,7 +86,7 @@ func (c Controller) Divergences() divergence.Set {
 	return divergence.None
 }
 
-// Explain explains a step whose state is known: it was saved by the controller.
+// Explain explains a step with a known state, saved by the controller.
 func Explain(step *snapshothorizontal.Step, set divergence.Set, period time.Duration) (*Explanation, error) {
 	result, after, err := Evaluate(step, horizontal.State{}, set)
 	if err != nil {
@@ -104,15 +104,14 @@ func Explain(step *snapshothorizontal.Step, set divergence.Set, period time.Dura
 	return e, nil
 }
 
-// WithoutHistory explains a step by what can be known of its history; why says why its own
-// is not known.
+// WithoutHistory explains a step with the bounds of its history; why is the reason why its own is unknown.
 func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, why string) (*Explanation, error) {
 	forecast, err := ForecastOf(step, known)
 	if err != nil {
 		return nil, err
 	}
 	e := &Explanation{Forecast: forecast, Period: known.Period, NoHistory: why}
-	// The fullest history says how long the count may stay. What it assumes is not printed as if it were known.
+	// The fullest history shows how long the count may stay. Do not print its assumptions as facts.
 	bounds := historybounds.Bounds(known, step.Snapshot.Time)
 	before := bounds[min(1, len(bounds)-1)]
 	_, after, err := Evaluate(step, before.Clone(), known.Divergences)
@@ -123,11 +122,11 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 	return e, nil
 }
 
-// project fills in what follows from the decision and the states around it.
+// project sets the changes that follow from the decision and the states around it.
 func (e *Explanation) project(before, after horizontal.State) {
 	d := &e.Decision
 	if e.Step.Autoscaler().IsWorkload() {
-		// Nothing else decides on these.
+		// Only Plimsoll decides on these.
 		e.Controller = Plimsoll
 	}
 	e.Limit = projection.BindingLimit(d)

@@ -6,19 +6,18 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Forecast is what the next decision on an object comes to, as far as that can be
-// known without its controller's history.
+// Forecast is the next decision on an object, as far as it is certain without its controller's history.
 type Forecast struct {
 	// Result is the decision with the history that limits changes least.
 	Result
-	// Least and Most are the counts that it may come to.
+	// Least and Most bound the count.
 	Least, Most int32
 }
 
-// IsCertain reports whether the history makes no difference to the count.
+// IsCertain reports whether the count does not depend on the history.
 func (f *Forecast) IsCertain() bool { return f.Least == f.Most }
 
-// Summary is the next decision in one sentence.
+// Summary returns the next decision in one sentence.
 func (f *Forecast) Summary() string {
 	if f.IsCertain() {
 		return f.Sentence.Text
@@ -26,7 +25,7 @@ func (f *Forecast) Summary() string {
 	return summary.Between(f.input(), f.Least, f.Most)
 }
 
-// ForecastOf decides a step with each of the histories that it may have.
+// ForecastOf decides a step with each possible history.
 func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Forecast, error) {
 	var f Forecast
 	for i, state := range historybounds.Bounds(known, step.Snapshot.Time) {

@@ -40,7 +40,7 @@ items:
   metadata: {name: web, namespace: shop}
   time: "2026-11-20T11:59:00Z"`
 
-// jumps is what was learnt in three days with a load for ten pods from noon to one, and for two otherwise.
+// jumps returns what was learnt in three days with a load for ten pods from noon to one, and for two otherwise.
 func jumps(until time.Time) *forecast.State {
 	s := forecast.New()
 	settings := forecast.Settings{Mode: forecast.Active, WasteLimitPercent: 3, Price: 10}

@@ -135,7 +135,7 @@ func TestWithoutHistoryOfWorkloads(t *testing.T) {
 	}
 }
 
-// explainEach is the explanation of each step of a scenario.
+// explainEach returns the explanation of each step of a scenario.
 func explainEach(
 	t *testing.T, name string, explain func(step *snapshothorizontal.Step) (*Explanation, error),
 ) string {

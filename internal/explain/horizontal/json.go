@@ -10,18 +10,18 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Output is an explanation as JSON and YAML print it.
+// Output is an explanation in JSON and YAML.
 type Output struct {
 	DecisionOutput `json:",inline"`
 	// Controller is the one that decides, empty if it is unknown.
 	Controller   Controller `json:"controller"`
 	KnowsHistory bool       `json:"knowsHistory"`
 	NoHistory    string     `json:"noHistory,omitempty"`
-	// Least and Most are what the next decision may come to; absent where the scale cannot be read.
+	// Least and Most bound the next decision's count; absent if the scale cannot be read.
 	Least *int32 `json:"minDesiredReplicas,omitempty"`
 	Most  *int32 `json:"maxDesiredReplicas,omitempty"`
-	// LimitedBy is the limit that binds, by its name in the controller's metrics; unknown where it depends on a history
-	// that is not known.
+	// LimitedBy is the limit that binds, by its name in the controller's metrics; unknown if it depends on an unknown
+	// history.
 	LimitedBy    string   `json:"limitedBy"`
 	RatePolicies []Policy `json:"ratePolicies,omitempty"`
 	// Steps come after the next decision if the load stays.
@@ -29,11 +29,11 @@ type Output struct {
 	Final bool   `json:"final"`
 	// ScaleDown is the earliest scale-down.
 	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
-	// Older says what the cluster's version of Kubernetes makes of an HPA otherwise.
+	// Older describes where the cluster's version of Kubernetes differs for an HPA.
 	Older []string `json:"olderKubernetes,omitempty"`
 }
 
-// Policy is what a rate policy permits.
+// Policy is a rate policy and what it permits.
 type Policy struct {
 	Type          string `json:"type"`
 	Value         int32  `json:"value"`
@@ -43,7 +43,7 @@ type Policy struct {
 	Permits       int32  `json:"permits"`
 }
 
-// Step is a replica count to come.
+// Step is a future replica count.
 type Step struct {
 	Time     time.Time `json:"time"`
 	Replicas int32     `json:"replicas"`

@@ -41,7 +41,7 @@ func TestShortForm(t *testing.T) {
 	golden(t, "testdata/short.txt", all.String())
 }
 
-// shortForm is what is printed of a step, which is checked.
+// shortForm returns what is printed of a step, which is checked.
 func shortForm(t *testing.T, step *snapshothorizontal.Step) string {
 	t.Helper()
 	e, err := Explain(step, divergence.Default, 15*time.Second)

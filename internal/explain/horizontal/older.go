@@ -12,21 +12,22 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
 
-// The minor versions of Kubernetes 1 from which on HPAs are as they are here.
+// The minor versions of Kubernetes 1 from which HPAs behave as explained.
 const (
-	// containerSkipped is the first whose loop counts the other pods where one has no sample of a container.
+	// containerSkipped is the first whose controller counts the other pods if one has no sample of a container.
 	containerSkipped = 33
 	// toleranceKept is the first whose API server keeps the tolerance of an HPA by default.
 	toleranceKept = 35
-	// zeroNoted is the first whose loop notes in a condition that it has scaled to zero, and leaves zero that others set.
+	// zeroNoted is the first whose controller records in a condition that it has scaled to zero, and keeps a zero that
+	// others set.
 	zeroNoted = 36
-	// zeroOn is the first in which both have the gate for that, HPAScaleToZero, on by default. In 1.36 the loop may lack
-	// it where the API server has it: it then notes nothing, and never comes back.
+	// zeroOn is the first in which both have the gate for that, HPAScaleToZero, on by default. In 1.36 the controller may
+	// lack it while the API server has it: then it records nothing, and never scales up again.
 	zeroOn = 37
 )
 
-// AddOlder adds what a cluster of an older version of Kubernetes makes of the HPA otherwise than the explanation, which
-// follows 1.37. The version is called for only if something depends on it; an empty one is unknown, and adds nothing.
+// AddOlder describes where a cluster of an older version of Kubernetes treats the HPA differently from the explanation,
+// which follows 1.37. It calls version only if something depends on it; an empty one is unknown, and adds nothing.
 func (e *Explanation) AddOlder(hpa *autoscalingv2.HorizontalPodAutoscaler, server func() string) {
 	if len(e.olderThan(hpa, 0, "")) == 0 {
 		return
@@ -84,7 +85,7 @@ func hasLostTolerance(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 		isLost(applied.Spec.Behavior.ScaleDown, stored.ScaleDown)
 }
 
-// notesZero reports whether the status says who has set zero replicas, whatever it says.
+// notesZero reports whether the status records who has set zero replicas.
 func notesZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return slices.ContainsFunc(hpa.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
 		return c.Type == autoscalingv2.ScaledToZero

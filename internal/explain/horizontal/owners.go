@@ -16,8 +16,8 @@ type PodOfOther struct {
 	Controller string `json:"controller"`
 }
 
-// controller is that of a pod. Pods are counted together by its name: that of a ReplicaSet or a ReplicationController
-// without what its own owner appends, so that the revisions of a rollout are one.
+// controller is that of a pod. Pods are grouped by its name: that of a ReplicaSet or a ReplicationController without
+// the suffix of its own owner, so that the revisions of a rollout are one group.
 type controller struct{ kind, name, revision string }
 
 func controllerOf(pod *corev1.Pod) (by controller, known bool) {
@@ -34,12 +34,12 @@ func controllerOf(pod *corev1.Pod) (by controller, known bool) {
 	return by, true
 }
 
-// all is the controller without the revision.
+// all returns the controller without the revision.
 func (c controller) all() controller { return controller{kind: c.kind, name: c.name} }
 
-// podsOfOthers are the pods that count for a metric and have another controller than most of the target's pods have.
-// Where the pods' controllers are not known, or no one has most of them, they are those of controllers that the target
-// cannot have.
+// podsOfOthers returns the pods that count for a metric and have another controller than most of the target's pods. If
+// the pods' controllers are unknown, or none has most of them, it returns those of controllers that the target cannot
+// have.
 func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 	controllers := map[string]controller{}
 	for _, pod := range r.Step.Pods {
@@ -68,7 +68,7 @@ func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 	return others
 }
 
-// ownController is the target itself or a ReplicaSet of it, or else the controller of more than half of the pods.
+// ownController returns the target itself or a ReplicaSet of it, or else the controller of more than half of the pods.
 func (r *Result) ownController(of map[string]controller) (own controller, found bool) {
 	ref := r.Step.Autoscaler().Target()
 	pods := map[controller]int{}
@@ -88,7 +88,7 @@ func (r *Result) ownController(of map[string]controller) (own controller, found 
 	return own, found
 }
 
-// controlling are the kinds of the controllers of pods, by the kinds of the targets that make these, in lower case.
+// controlling has the kinds of pods' controllers by the kinds of their targets, in lower case.
 var controlling = map[string]string{
 	"deployment": "ReplicaSet", "statefulset": "StatefulSet", "replicaset": "ReplicaSet",
 	"replicationcontroller": "ReplicationController",

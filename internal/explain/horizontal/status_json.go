@@ -11,12 +11,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
 )
 
-// StatusOutput is the status of the object after the decision, as its kind has it.
+// StatusOutput is the status of the object after the decision, in the form of its kind.
 type StatusOutput struct {
 	// HorizontalPodAutoscalerStatus is that of an HPA.
 	autoscalingv2.HorizontalPodAutoscalerStatus
 
-	// LastScaleDecision is the decision as KEP-6107 has it, which the API's HPAs do not show yet.
+	// LastScaleDecision is the decision in the form of KEP-6107, which HPAs do not have yet.
 	LastScaleDecision *plimsollv1alpha1.ScaleDecision `json:"lastScaleDecision,omitempty"`
 
 	// workload is the status of a WorkloadAutoscaler; nil for an HPA.

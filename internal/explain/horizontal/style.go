@@ -2,9 +2,9 @@ package horizontal
 
 import "github.com/plimsoll-dev/plimsoll/internal/output"
 
-// Style is how the text is printed.
+// Style has the settings of the printed text.
 type Style struct {
 	output.Form
-	// Verbose prints all that led to the decision, with the names of all pods that do not count.
+	// Verbose prints all inputs of the decision, with the names of all pods that do not count.
 	Verbose bool
 }

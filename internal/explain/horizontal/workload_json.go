@@ -10,11 +10,10 @@ import (
 // WorkloadTrace is the part of a decision that only a WorkloadAutoscaler has.
 type WorkloadTrace struct {
 	Mode string `json:"mode"`
-	// ActiveDesired is what mode Active would lead to; absent where the scale cannot be read.
+	// ActiveDesired is the count in mode Active; absent if the scale cannot be read.
 	ActiveDesired *int32        `json:"activeDesiredReplicas,omitempty"`
 	Refusal       *FailureTrace `json:"refusal,omitempty"`
-	// MinReplicasBy and MaxReplicasBy are the schedules that the bounds come from; absent if
-	// they are the spec's.
+	// MinReplicasBy and MaxReplicasBy are the schedules that set the bounds; absent if the spec's apply.
 	MinReplicasBy string             `json:"minReplicasBy,omitempty"`
 	MaxReplicasBy string             `json:"maxReplicasBy,omitempty"`
 	MaxWins       bool               `json:"maxWins,omitempty"`
@@ -23,8 +22,8 @@ type WorkloadTrace struct {
 	Cooldown      *CooldownTrace     `json:"cooldown,omitempty"`
 	Proposals     []OwnProposalTrace `json:"proposals,omitempty"`
 	Next          *NextTrace         `json:"next,omitempty"`
-	// IsHistoryUnknown says that since when metrics fail or are not active is not known: Since
-	// and the times that follow from it are as if that had begun now.
+	// IsHistoryUnknown is set if it is unknown since when metrics have failed or been inactive: Since and the times that
+	// follow from it assume that this began now.
 	IsHistoryUnknown bool `json:"historyUnknown,omitempty"`
 }
 
@@ -39,7 +38,7 @@ type ScheduleTrace struct {
 	IsRamp      bool       `json:"ramp,omitempty"`
 }
 
-// FallbackTrace is a fallback that is active, with Since, or the next one to be, with Due.
+// FallbackTrace is an active fallback, with Since, or the next one, with Due.
 type FallbackTrace struct {
 	MetricIndex int        `json:"metricIndex"`
 	Metric      string     `json:"metric"`
@@ -48,7 +47,7 @@ type FallbackTrace struct {
 	Due         *time.Time `json:"due,omitempty"`
 }
 
-// CooldownTrace is whether the last replica may go.
+// CooldownTrace is the state of the cooldown before the last replica is removed.
 type CooldownTrace struct {
 	// Metric is an active one.
 	Metric string `json:"activeMetric,omitempty"`
@@ -57,7 +56,7 @@ type CooldownTrace struct {
 	IsOver bool       `json:"over"`
 }
 
-// OwnProposalTrace is what one source asks for.
+// OwnProposalTrace is the proposal of one source.
 type OwnProposalTrace struct {
 	Source     string     `json:"source"`
 	Name       string     `json:"name"`
@@ -65,14 +64,14 @@ type OwnProposalTrace struct {
 	SampleTime *time.Time `json:"sampleTime,omitempty"`
 }
 
-// NextTrace is when the decision may come out otherwise although the metrics stay.
+// NextTrace is the next time at which the decision may change although the metrics do not.
 type NextTrace struct {
 	Time    time.Time `json:"time"`
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
 }
 
-// workloadTrace is nil for an HPA.
+// workloadTrace returns nil for an HPA.
 func (r workload) workloadTrace() *WorkloadTrace {
 	if !r.isWorkload() {
 		return nil
@@ -102,7 +101,7 @@ func (r workload) workloadTrace() *WorkloadTrace {
 	return t
 }
 
-// shortName is a metric's name for programs.
+// shortName returns a metric's name in JSON.
 func (r workload) shortName(i int) string { return r.Policy.Metrics[i].ShortName() }
 
 func nameOf(s *schedules.Schedule) string {

@@ -23,8 +23,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 )
 
-// forward connects to the pod's loopback address. The connection is a stream of the API server's and no port of this
-// machine: everybody here could use that, with the rights of the user.
+// forward connects to the pod's loopback address. The connection is a stream through the API server, and not a port of
+// this machine, which every local user could use with this user's permissions.
 func (f *Finder) forward(ctx context.Context, pod string) (*reached, error) {
 	to := f.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.Namespace).Name(pod).SubResource(
 		"portforward").URL()
@@ -63,7 +63,7 @@ func (f *Finder) forward(ctx context.Context, pod string) (*reached, error) {
 	}
 }
 
-// through has requests go through a connection to a pod.
+// through returns a client whose requests use a connection to a pod.
 func (f *Finder) through(connection httpstream.Connection, pod string) *reached {
 	return &reached{
 		address: net.JoinHostPort("127.0.0.1", strconv.Itoa(f.Port)),
@@ -80,13 +80,13 @@ func (f *Finder) through(connection httpstream.Connection, pod string) *reached 
 // stream is a connection to a port of a pod. It has no deadlines: the caller closes it.
 type stream struct {
 	httpstream.Stream
-	// failure is why the pod's side has ended it.
+	// failure receives the reason why the pod's side has ended it.
 	failure <-chan string
 	pod     string
 	hasRead bool
 }
 
-// openStream connects to a port. As kubectl port-forward does it, the stream of errors comes first.
+// openStream connects to a port. As in kubectl port-forward, the stream of errors is opened first.
 func openStream(connection httpstream.Connection, port int, pod string) (net.Conn, error) {
 	headers := http.Header{}
 	headers.Set(corev1.PortHeader, strconv.Itoa(port))
@@ -96,11 +96,11 @@ func openStream(connection httpstream.Connection, port int, pod string) (net.Con
 	if err != nil {
 		return nil, fmt.Errorf("forwarding a port to pod %s: %w", pod, err)
 	}
-	_ = failed.Close() // nothing is written to it
+	_ = failed.Close() // only the pod writes to it
 	failure := make(chan string, 1)
 	go func() {
 		const most = 1 << 10
-		text, _ := io.ReadAll(io.LimitReader(failed, most)) // what was read says enough
+		text, _ := io.ReadAll(io.LimitReader(failed, most)) // a part of the message is enough
 		failure <- strings.TrimSpace(string(text))
 	}()
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
@@ -111,7 +111,7 @@ func openStream(connection httpstream.Connection, port int, pod string) (net.Con
 	return &stream{Stream: data, failure: failure, pod: pod}, nil
 }
 
-// failureWait is how long the reason may take why a stream has ended without a byte.
+// failureWait is the longest wait for the reason why a stream has ended without a byte.
 const failureWait = time.Second
 
 // Read implements net.Conn.
@@ -130,7 +130,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn. Requests that wait for an answer end with it.
+// Close implements net.Conn. It ends waiting requests.
 func (s *stream) Close() error { return s.Reset() }
 
 // LocalAddr implements net.Conn.

@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// forwarding is an API server that forwards ports of a pod to an address, or says why it does not.
+// forwarding returns an API server that forwards ports of a pod to an address, or says why it does not.
 func forwarding(t *testing.T, to, failure string) *Finder {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

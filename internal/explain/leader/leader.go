@@ -34,7 +34,7 @@ import (
 const DefaultPort = 8082
 
 const (
-	// maxBytes bounds what is read: 10,000 pods with their samples are less.
+	// maxBytes bounds a response: 10,000 pods with their samples take less.
 	maxBytes = 64 << 20
 	// forwardTimeout is for opening the connection to the pod.
 	forwardTimeout = 10 * time.Second
@@ -54,8 +54,8 @@ type Finder struct {
 	Address string
 }
 
-// Next has the inputs of the controller's next decision on the object. The error
-// is a short sentence about why they cannot be read.
+// Next returns the inputs of the controller's next decision on the object. The error is a short sentence about why they
+// cannot be read.
 func (f *Finder) Next(ctx context.Context, object observe.Key) (step *snapshothorizontal.Step, err error) {
 	err = f.ask(ctx, object, "snapshot", func(body io.Reader, _ http.Header) error {
 		step, err = snapshothorizontal.NewReader(body).Next()
@@ -64,7 +64,7 @@ func (f *Finder) Next(ctx context.Context, object observe.Key) (step *snapshotho
 	return step, err
 }
 
-// UpdaterState is the updater's history of the object, and its flags.
+// UpdaterState returns the updater's history of the object, and its flags.
 func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshotvertical.Snapshot, error) {
 	var state snapshotvertical.Snapshot
 	read := func(body io.Reader, _ http.Header) error { return json.NewDecoder(body).Decode(&state) }
@@ -75,11 +75,11 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 	return &state, nil
 }
 
-// maxHistoryBytes bounds an encoded history: several times what one has at most.
+// maxHistoryBytes bounds an encoded history: several times the largest one.
 const maxHistoryBytes = 64 << 10
 
-// History is the recorded load of the object, as internal/loadhistory encodes it. It is not whole if the controller has
-// not read the object's checkpoint, which may have what was before.
+// History returns the recorded load of the object, as internal/loadhistory encodes it. It is not whole if the
+// controller has not read the object's checkpoint, which may have an earlier load.
 func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byte, isWhole bool, err error) {
 	err = f.ask(ctx, object, "history", func(body io.Reader, header http.Header) error {
 		isWhole = header.Get("Plimsoll-History") != "since-start"
@@ -92,7 +92,7 @@ func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byt
 	return encoded, isWhole, err
 }
 
-// MetricHistories are the recorded load of the object by each metric; none where it has one metric alone.
+// MetricHistories returns the recorded load of each metric of the object; none for a single metric.
 func (f *Finder) MetricHistories(ctx context.Context, object observe.Key) (all []loadhistory.EncodedMetric, err error) {
 	err = f.ask(ctx, object, "metric-histories", func(body io.Reader, _ http.Header) error {
 		return json.NewDecoder(io.LimitReader(body, maxHistoryBytes)).Decode(&all)
@@ -113,7 +113,7 @@ func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read 
 		url.PathEscape(object.Namespace), url.PathEscape(object.Name), what), read)
 }
 
-// reached is the leader's inspection address, and how requests get there, until it is stopped.
+// reached has the leader's inspection address, and the transport to it, until it is stopped.
 type reached struct {
 	address string
 	through http.RoundTripper
@@ -138,8 +138,8 @@ func (f *Finder) reach(ctx context.Context) (*reached, error) {
 	return f.forward(ctx, host)
 }
 
-// host is the host name of the Lease's holder, in a cluster its pod's name:
-// controller-runtime writes it with an identifier.
+// host returns the host name of the Lease's holder, in a cluster its pod's name: controller-runtime writes it with an
+// identifier.
 func (f *Finder) host(ctx context.Context) (string, error) {
 	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
 	switch {
@@ -158,7 +158,8 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// fetch follows no redirect: the controller makes none, and another program on its port could send explain anywhere.
+// fetch follows no redirect: the controller sends none, and another program on its port could redirect explain
+// anywhere.
 func (l *reached) fetch(ctx context.Context, from string, read reading) error {
 	client := http.Client{
 		Transport:     l.through,
@@ -180,7 +181,7 @@ func (l *reached) fetch(ctx context.Context, from string, read reading) error {
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxBytes)
 	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(body, 1<<10)) // the status says enough
+		text, _ := io.ReadAll(io.LimitReader(body, 1<<10)) // the status is enough without it
 		return errors.New(strings.TrimSpace(fmt.Sprintf("the controller answers %d: %s", response.StatusCode, text)))
 	}
 	if err := read(body, response.Header); err != nil {
@@ -189,7 +190,7 @@ func (l *reached) fetch(ctx context.Context, from string, read reading) error {
 	return nil
 }
 
-// unwrapped leaves out the method and the URL.
+// unwrapped returns the error without the method and the URL.
 func unwrapped(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {

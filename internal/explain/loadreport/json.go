@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Output is the form for programs. docs/reference/json.md has its fields.
+// Output is the report in JSON. docs/reference/json.md has its fields.
 type Output struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
@@ -16,21 +16,21 @@ type Output struct {
 	// Source is Controller, AutoscalerCheckpoint, or both; SavedAt is the checkpoint's.
 	Source  string     `json:"source"`
 	SavedAt *time.Time `json:"savedAt,omitempty"`
-	// NoController is why the controller did not answer.
+	// NoController is why the controller did not respond.
 	NoController string `json:"noController,omitempty"`
-	// NoCheckpoint is why what the controller has not read of the time before its start is not read here either.
+	// NoCheckpoint is why explain has not read the time before the controller's start either.
 	NoCheckpoint      string         `json:"noCheckpoint,omitempty"`
 	From              time.Time      `json:"from"`
 	To                time.Time      `json:"to"`
 	ResolutionSeconds int64          `json:"resolutionSeconds"`
 	Points            []OutputPoint  `json:"points"`
 	Changes           []OutputChange `json:"changes"`
-	// Turns is absent where the wanted count never changed the other way than before.
+	// Turns is absent if the wanted count never changed direction.
 	Turns   *OutputTurns   `json:"turns,omitempty"`
 	Metrics []OutputMetric `json:"metrics,omitempty"`
 }
 
-// OutputTurns are the changes that go the other way than the change before.
+// OutputTurns counts the changes in the opposite direction of the last change.
 type OutputTurns struct {
 	All        int `json:"all"`
 	MostInHour int `json:"mostInHour"`
@@ -39,21 +39,21 @@ type OutputTurns struct {
 	IsFlapping bool      `json:"isFlapping"`
 }
 
-// OutputMetric is the load by one metric, in pods at its target.
+// OutputMetric is the load of one metric, in pods at its target.
 type OutputMetric struct {
 	Name string `json:"name"`
-	// Loads belong to Points, index for index; null where the load was not known.
+	// Loads belong to Points, index for index; null where the load was unknown.
 	Loads []*float64 `json:"loads"`
 }
 
-// OutputPoint is a step of which something is recorded.
+// OutputPoint is a step with a record.
 type OutputPoint struct {
 	// Time is when the step begins.
 	Time time.Time `json:"time"`
-	// Load is in pods at the target, absent where it was not known.
+	// Load is in pods at the target, absent if unknown.
 	Load        *float64 `json:"load,omitempty"`
 	PerPodMilli *float64 `json:"perPodMilli,omitempty"`
-	// Wanted and Ready are absent where the limit is NotRecorded.
+	// Wanted and Ready are absent if the limit is NotRecorded.
 	Wanted *int32 `json:"wanted,omitempty"`
 	Ready  *int32 `json:"ready,omitempty"`
 	Limit  string `json:"limit"`
@@ -62,7 +62,7 @@ type OutputPoint struct {
 // OutputChange is a change of the wanted count.
 type OutputChange struct {
 	Time time.Time `json:"time"`
-	// WithinSeconds is how exactly the time is known.
+	// WithinSeconds is the precision of the time.
 	WithinSeconds int64    `json:"withinSeconds"`
 	From          int32    `json:"from"`
 	To            int32    `json:"to"`
@@ -71,7 +71,7 @@ type OutputChange struct {
 	Limit         string   `json:"limit"`
 }
 
-// Output is the report for programs.
+// Output returns the report for JSON.
 func (r *Report) Output() *Output {
 	o := &Output{
 		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Source: "Controller",
@@ -129,7 +129,7 @@ func (r *Report) metricOutput(m *Metric) OutputMetric {
 	return out
 }
 
-// known is a load as it is printed: histories are no more exact than that. It is nil if the load was not known.
+// known returns a load rounded to the precision of histories; nil if it is unknown.
 func known(load float64) *float64 {
 	if math.IsNaN(load) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
-// The plot's measures in characters: its rows, the columns before the axis, and the fewest and the most behind it.
+// The plot's size in characters: its rows, the columns before the axis, and the fewest and the most after it.
 const (
 	plotRows    = 12
 	labelWidth  = 6
@@ -17,7 +17,7 @@ const (
 	mostColumns = 160
 )
 
-// mark is what a place of the plot shows.
+// mark is the content of a place of the plot.
 type mark uint8
 
 const (
@@ -27,8 +27,8 @@ const (
 	load
 )
 
-// Marks differ without colours, too. The colours are of those that people with any kind of colour vision can
-// distinguish: blue, green and orange.
+// Marks differ without colours, too. People with any kind of colour vision can distinguish the colours: blue, green and
+// orange.
 var (
 	runes   = [...]string{" ", "░", "─", "•"}
 	colours = [...]string{"", "\x1b[38;5;35m", "\x1b[38;5;33m", "\x1b[38;5;202m"}
@@ -36,8 +36,8 @@ var (
 
 const plain = "\x1b[0m"
 
-// column is what the cells of one column of the plot have: of several the highest load, the most pods wanted, and the
-// fewest that were ready, so that a short lack of pods is not lost. NaN is not known.
+// column combines the cells of one column of the plot: the highest load, the most wanted pods, and the fewest ready
+// ones, so that a short lack of pods stays visible. NaN means unknown.
 type column struct{ load, wanted, ready float64 }
 
 // plot draws ready pods as an area, wanted ones as a line and the load as dots.
@@ -80,7 +80,7 @@ func switchTo(last, m mark) string {
 	return plain + colours[m]
 }
 
-// label is that of a row: the lowest, the middle and the top one have one.
+// label returns the label of a row; only the lowest, the middle and the top one have one.
 func label(row, rows int, top float64) string {
 	switch {
 	case row == 0:

@@ -1,4 +1,4 @@
-// Package loadreport prints what was recorded of an autoscaler's load and replica counts: for people as a plot with the
+// Package loadreport prints the recorded load and replica counts of an autoscaler: for people as a plot with the
 // changes of the replica count, and as JSON.
 package loadreport
 
@@ -11,41 +11,40 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Source is where a history was read from.
+// Source is the origin of a history.
 type Source struct {
-	// SavedAt is when the AutoscalerCheckpoint was written that it, or its older part, comes from; zero if all is the
+	// SavedAt is when the AutoscalerCheckpoint of the history, or of its older part, was written; zero if all is the
 	// controller's.
 	SavedAt time.Time
-	// NoLeader is why the controller did not answer.
+	// NoLeader is why the controller did not respond.
 	NoLeader string
-	// IsSinceStart says that the controller answered, and has not read the checkpoint. NoCheckpoint is why that is not
-	// read here either.
+	// IsSinceStart is set if the controller responded, and has not read the checkpoint. NoCheckpoint is why explain has
+	// not read that either.
 	IsSinceStart bool
 	NoCheckpoint string
 }
 
-// Report is what was recorded of one object in a time.
+// Report is the recorded load of one object in a time.
 type Report struct {
 	Object observe.Key
 	Source Source
-	// From and To is the time that was asked about. To is now.
+	// From and To bound that time. To is now.
 	From, To time.Time
 	Timeline loadhistory.Timeline
 	// Changes are those of the wanted count, oldest first.
 	Changes []Change
-	// Metrics are the load by each metric where there are several, as far as the controller's leader has recorded it
-	// since it started.
+	// Metrics has the load of each metric if there are several, as recorded by the leader since its start.
 	Metrics []Metric
 }
 
-// Metric is the load by one metric, in pods at its target, in the cells of the report's timeline; NaN where it is not
-// known.
+// Metric is the load of one metric, in pods at its target, in the cells of the report's timeline; NaN where it is
+// unknown.
 type Metric struct {
 	Name  string
 	Loads []float64
 }
 
-// AddMetrics adds the loads by each metric.
+// AddMetrics adds the load of each metric.
 func (r *Report) AddMetrics(all []loadhistory.EncodedMetric) error {
 	if len(all) > loadhistory.MostMetrics {
 		return fmt.Errorf("the controller's answer has the loads by %d metrics, %d at most can be", len(all),
@@ -63,18 +62,18 @@ func (r *Report) AddMetrics(all []loadhistory.EncodedMetric) error {
 
 // Change is a change of the wanted count.
 type Change struct {
-	// At is when the point begins that has the new count: it changed within Every from then on.
+	// At is the start of the point with the new count: it changed within Every after that.
 	At       time.Time
 	Every    time.Duration
 	From, To int32
-	// Load is in pods at the target, NaN if it was not known.
+	// Load is in pods at the target, NaN if unknown.
 	Load  float64
 	Ready int32
-	// Limit is what limited the new count.
+	// Limit is the limit of the new count.
 	Limit loadhistory.Limit
 }
 
-// New makes the report of the time from one moment to another, which is now. It is an error if nothing is recorded.
+// New returns the report of the time from one moment to another, which is now. It fails without a recorded load.
 func New(object observe.Key, h *loadhistory.History, source Source, from, to time.Time) (*Report, error) {
 	r := &Report{Object: object, Source: source, From: from, To: to, Timeline: loadhistory.TimelineOf(h, from, to)}
 	if len(r.Timeline.Cells) == 0 {
@@ -85,10 +84,10 @@ func New(object observe.Key, h *loadhistory.History, source Source, from, to tim
 	return r, nil
 }
 
-// changesOf are the changes in the finest resolution there is.
+// changesOf returns the changes in the finest available resolution.
 func changesOf(h *loadhistory.History, from, to time.Time) []Change {
 	var changes []Change
-	wanted := int32(-1) // not known
+	wanted := int32(-1) // unknown
 	h.Points(from, to, func(p loadhistory.Point) bool {
 		if p.Limit == loadhistory.NotRecorded {
 			wanted = -1
@@ -105,13 +104,13 @@ func changesOf(h *loadhistory.History, from, to time.Time) []Change {
 	return changes
 }
 
-// summary is what the cells have in common.
+// summary has totals over the cells.
 type summary struct {
 	leastLoad, mostLoad, meanLoad float64
 	leastWanted, mostWanted       int32
 	leastReady, mostReady         int32
 	knownLoads, recorded, lacking int
-	// counted are those whose counts are known.
+	// counted is the number of cells with known counts.
 	counted                        int
 	isAnyUnknown, isAnyNotRecorded bool
 }
@@ -144,10 +143,10 @@ func summaryOf(cells []loadhistory.Cell) summary {
 	return s
 }
 
-// codingError is how far a recorded load may be away from what it was, as a part of it.
+// codingError is the largest relative error of a recorded load.
 const codingError = 0.0101
 
-// Text is "read from the controller", or which checkpoint it is and why.
+// Text returns "read from the controller", or which checkpoint it is and why.
 func (s *Source) Text(now time.Time) string {
 	switch {
 	case s.IsSinceStart && s.NoCheckpoint != "":
@@ -169,7 +168,7 @@ func (s *Source) Text(now time.Time) string {
 	return text
 }
 
-// ago is a duration in the two largest of its units.
+// ago returns a duration in the two largest of its units.
 func ago(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = d.Round(time.Second); {

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the text as it is now to testdata
 
 var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// surge is an object whose load goes from 2 to 8 pods after an hour; new pods take two minutes to be ready. From the
-// second hour on the metric fails for five minutes; after that nobody decides for ten.
+// surge returns an object whose load goes from 2 to 8 pods after an hour; new pods take two minutes to be ready. From
+// the second hour on the metric fails for five minutes; after that nobody decides for ten.
 func surge() *loadhistory.History {
 	h := &loadhistory.History{}
 	for second := 0; second < 3*3600; second++ {
@@ -226,7 +226,7 @@ func checkNotRecorded(t *testing.T, o *Output) {
 	}
 }
 
-// textOf is the report of two hours, and its text.
+// textOf returns the report of two hours, and its text.
 func textOf(t *testing.T, h *loadhistory.History) (*Report, string) {
 	t.Helper()
 	r, err := New(observe.HPA("shop", "web"), h, Source{}, begin, begin.Add(2*time.Hour))

@@ -2,15 +2,15 @@ package loadreport
 
 import "time"
 
-// Turns are the changes of the wanted count that go the other way than the change before.
+// Turns counts the changes of the wanted count in the opposite direction of the last change.
 type Turns struct {
-	// All is how many there are; MostInHour is how many of them are within an hour, and From when that hour begins.
+	// All is their number; MostInHour is the largest number within an hour, and From the start of that hour.
 	All, MostInHour int
 	From            time.Time
 }
 
-// flapping is how many turns within an hour are no longer the load's: with a stabilization window of five minutes it
-// takes three rises and three falls.
+// flapping is the number of turns within an hour that a load alone hardly causes: with a stabilization window of five
+// minutes it takes three rises and three falls.
 const flapping = 6
 
 // IsFlapping reports whether the count flapped.

@@ -17,9 +17,9 @@ type budgets []budget
 
 type budget struct {
 	selector labels.Selector
-	// left is how many evictions are allowed.
+	// left is the number of permitted evictions.
 	left int32
-	// sickGo lets pods go that are not ready: always, or while enough others are.
+	// sickGo permits evictions of pods that are not ready: always, or while enough others are.
 	sickGo bool
 }
 

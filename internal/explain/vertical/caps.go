@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// bounding says what a cap comes from.
+// bounding has the source of each cap.
 var bounding = map[bounds.Action]string{
 	bounds.ToMinAllowed: "minAllowed", bounds.ToMaxAllowed: "maxAllowed",
 	bounds.ToLimit:              "the container's limit, which stays (controlledValues RequestsOnly)",
@@ -22,8 +22,8 @@ var bounding = map[bounds.Action]string{
 	bounds.ToRequest:            "what the pod requests, as there is little history",
 }
 
-// capSentences say of each target that is not what is published what made it so, one step after the other: "app
-// memory: 256Mi published; 128Mi by the container's limit".
+// capSentences returns, for each target that differs from the published one, the steps that led to it: "app memory:
+// 256Mi published; 128Mi by the container's limit".
 func (e *Explanation) capSentences(v *update.Verdict) []string {
 	var said []string
 	for i := range v.Pod.Containers {
@@ -38,7 +38,7 @@ func (e *Explanation) capSentences(v *update.Verdict) []string {
 	return said
 }
 
-// capSteps are the caps of one container's resource, in order.
+// capSteps returns the caps of one container's resource, in order.
 func capSteps(caps []bounds.Cap, container string, r vertical.Resource) (steps []string) {
 	for _, c := range caps {
 		if c.Container == container && c.Resource == r {
@@ -64,7 +64,7 @@ func (e *Explanation) publishedText(container string, r vertical.Resource) strin
 	return "nothing"
 }
 
-// PodCap is a step that made a target of a pod differ from what is published.
+// PodCap is a step that made a target of a pod differ from the published one.
 type PodCap struct {
 	Container string `json:"container"`
 	Resource  string `json:"resource"`

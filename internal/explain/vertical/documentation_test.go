@@ -29,7 +29,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
-// page is a page below docs, with a space for each space and end of a line.
+// page returns a page below docs, with a space for each space and end of a line.
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/" + name)

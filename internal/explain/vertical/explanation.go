@@ -1,8 +1,8 @@
-// Package vertical explains a VerticalPodAutoscaler: what its containers are recommended
-// and how that number came about, and of each pod why it is changed or is not.
+// Package vertical explains a VerticalPodAutoscaler: the recommendations for its containers and their steps, and for
+// each pod why it is changed or is not.
 //
-// It reads the checkpoints, of Plimsoll or of upstream's recommender, and decides with the
-// same core as the controller. Samples since the last checkpoint are not in it.
+// It reads the checkpoints, of Plimsoll or of upstream's recommender, and decides with the same core as the controller.
+// It does not include samples since the last checkpoint.
 package vertical
 
 import (
@@ -28,7 +28,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// Explanation is what is recommended, and what follows for each pod.
+// Explanation has the recommendations, and the consequences for each pod.
 type Explanation struct {
 	Step        *snapshotvertical.Step
 	Divergences divergence.Set
@@ -36,12 +36,12 @@ type Explanation struct {
 	Recommended recommend.Decision
 	Published   []vertical.Recommendation
 	Update      update.Decision
-	// Unboosted are pods whose start-up boost would be ended now, by their UID.
+	// Unboosted has the UIDs of pods whose start-up boost would end now.
 	Unboosted map[string]bool
 	Conflicts []conflict.Conflict
-	// Features are what the object asks for that is off, or that the API does not show.
+	// Features has the object's settings that are off, or of features whose state the API does not show.
 	Features []string
-	// Damaged are checkpoints that could not be read.
+	// Damaged has the checkpoints that could not be read.
 	Damaged []string
 }
 
@@ -74,7 +74,7 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 		Containers: present,
 		Conflicts:  e.Conflicts, SkipsConflicts: divergences.Has(divergence.SkipConflict),
 		Published: observevertical.PublishedOf(&step.Object.Status),
-		// The other findings need samples and other objects: their conditions stay as published.
+		// The other findings need samples and other objects: keep their published conditions.
 		Findings: []status.Finding{{Kind: status.ConfigInvalid, Message: validation.Problem(step.Object)}},
 	}
 	e.Recommended, _ = recommend.Decide(step.Snapshot.Time, policy, e.restore(&policy), o)
@@ -82,7 +82,7 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 	return e, nil
 }
 
-// restore is what the checkpoints contain.
+// restore returns what the checkpoints contain.
 func (e *Explanation) restore(policy *recommend.Policy) recommend.State {
 	var state recommend.State
 	for _, checkpoint := range e.Step.Checkpoints {

@@ -37,8 +37,8 @@ func resources(cpu, memory string) corev1.ResourceList {
 	}
 }
 
-// known is a workload of three pods: one asks for too little, one for what is
-// recommended, one is not ready yet. A day of samples lies around 200m and 300 MB.
+// known returns a workload of three pods: one asks for too little, one for what is recommended, one is not ready yet. A
+// day of samples lies around 200m and 300 MB.
 func known() *snapshotvertical.Step {
 	histogram := func(bucket int) vpav1.HistogramCheckpoint {
 		return vpav1.HistogramCheckpoint{

@@ -15,7 +15,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// Output is an explanation as JSON and YAML print it.
+// Output is an explanation in JSON and YAML.
 type Output struct {
 	// Summary is the explanation in one sentence.
 	Summary    string      `json:"summary"`
@@ -32,9 +32,9 @@ type Output struct {
 	Updater    Updater     `json:"updater"`
 }
 
-// Updater is what is known of the updater itself.
+// Updater is the state of the updater itself.
 type Updater struct {
-	// KnowsHistory says that its own memory was at hand; NoHistory why it was not.
+	// KnowsHistory is set if its own state was available; NoHistory is why it was not.
 	KnowsHistory bool   `json:"knowsHistory"`
 	NoHistory    string `json:"noHistory,omitempty"`
 	// LastPass and NextPass are the times of its passes.
@@ -43,13 +43,13 @@ type Updater struct {
 	LeaseStale  bool      `json:"leaseStale,omitempty"`
 	CircuitOpen bool      `json:"circuitOpen,omitempty"`
 	Troubled    []string  `json:"failingPods,omitempty"`
-	// EvictionsStopped is why nothing is evicted in the whole cluster, EvictionsLeft how many pods of
-	// it may be; nil is no bound.
+	// EvictionsStopped is why nothing is evicted in the whole cluster, EvictionsLeft the number of its pods that may be;
+	// nil means no limit.
 	EvictionsStopped string `json:"evictionsStopped,omitempty"`
 	EvictionsLeft    *int   `json:"evictionsLeft,omitempty"`
 }
 
-// Container is how its recommendation came about, by resource.
+// Container has the steps of its recommendation, by resource.
 type Container struct {
 	Name      string     `json:"name"`
 	Samples   int        `json:"cpuSamples"`
@@ -61,7 +61,7 @@ type Resource struct {
 	Name       string `json:"name"`
 	Controlled bool   `json:"controlled"`
 	Skipped    bool   `json:"skipped,omitempty"`
-	// Unmeasured says that there is no sample yet, and so no bound.
+	// Unmeasured is set if there is no sample yet, and therefore no bound.
 	Unmeasured bool    `json:"unmeasured,omitempty"`
 	Confidence float64 `json:"confidence"`
 	Bounds     []Bound `json:"bounds,omitempty"`
@@ -77,7 +77,7 @@ type Bound struct {
 	Floored    int64   `json:"floored"`
 	Rounded    int64   `json:"rounded"`
 	Capped     int64   `json:"capped"`
-	// CappedBy is what made it differ from Rounded.
+	// CappedBy is the bound that made it differ from Rounded.
 	CappedBy string `json:"cappedBy,omitempty"`
 }
 
@@ -89,25 +89,23 @@ type Condition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Pod is what the next pass does with one pod.
+// Pod is the next pass's decision on one pod.
 type Pod struct {
 	Name string `json:"name"`
-	// Action is what would be done now, Reason why an update is needed, BlockedBy why it is not
-	// done.
+	// Action is the action of the pass, Reason why an update is needed, BlockedBy why it is not done.
 	Action    string `json:"action"`
 	Reason    string `json:"reason,omitempty"`
 	BlockedBy string `json:"blockedBy,omitempty"`
-	// CheckResults are all that the checks before a resize found.
+	// CheckResults has all results of the checks before a resize.
 	CheckResults []string `json:"checkResults,omitempty"`
-	// Caps are what made targets of this pod differ from what is published, in order.
+	// Caps has the bounds that made targets of this pod differ from the published ones, in order.
 	Caps     []PodCap                       `json:"caps,omitempty"`
 	Requests map[string]corev1.ResourceList `json:"requests"`
-	// LastPass is what the updater's last pass came to with the pod, if it should be
-	// changed then.
+	// LastPass is the decision of the updater's last pass on the pod, if it was to be changed then.
 	LastPass *snapshotvertical.PodVerdict `json:"lastPass,omitempty"`
 }
 
-// Output is the explanation as JSON prints it.
+// Output returns the explanation for JSON.
 func (e *Explanation) Output() Output {
 	k := e.Step
 	out := Output{

@@ -19,8 +19,8 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// pass decides on the pods by what is published, as the updater's next pass would,
-// and lets each action become what there is to expect of it.
+// pass decides on the pods with the published recommendation, as the updater's next pass would, and replaces each
+// action by its expected outcome.
 func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 	step := e.Step
 	gates, known := settings.Gates, settings.KnowsGates
@@ -72,7 +72,7 @@ func (e *Explanation) act(now time.Time, state *update.State) {
 	})
 }
 
-// unboost ends the start-up boosts that are over: the updater does so between its passes.
+// unboost removes the start-up boosts that have ended: the updater does so between its passes.
 func (e *Explanation) unboost(policy *update.Policy, state update.State, o *update.Observation) {
 	decision, state := update.Decide(e.Step.Snapshot.Time, policy, state, o)
 	e.Unboosted = map[string]bool{}
@@ -116,7 +116,7 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 	return o
 }
 
-// cluster is what resizes have to get along with, as far as it is known.
+// cluster returns the bounds of resizes, as far as they are known.
 func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 	step := e.Step
 	c := update.Cluster{
@@ -148,19 +148,17 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 	return c
 }
 
-// limits are what the updater's rate limits and the cluster's budget leave over, for the
-// next pass.
+// limits are the remainders of the updater's rate limits and of the cluster's budget, for the next pass.
 type limits struct {
 	evictions, resizes disruption.Bucket
-	// from is when that pass begins, until when its last action may begin.
+	// from is the start of that pass, until the latest start of its last action.
 	from, until time.Time
-	// left is how many pods of the cluster may be evicted, nil without a bound; evicted
-	// is how many of them are this workload's.
+	// left is the number of pods of the cluster that may be evicted, nil without a limit; evicted counts this workload's.
 	left    *int
 	evicted int
 }
 
-// isUsedUp reports that no more pods of the cluster may be evicted.
+// isUsedUp reports whether no more pods of the cluster may be evicted.
 func (l *limits) isUsedUp() bool { return l.left != nil && l.evicted >= *l.left }
 
 func newLimits(now time.Time, updater *snapshotvertical.Updater) *limits {
@@ -175,7 +173,7 @@ func newLimits(now time.Time, updater *snapshotvertical.Updater) *limits {
 	return l
 }
 
-// reserve reports that the rate limit allows the action within the pass.
+// reserve reports whether the rate limit permits the action within the pass.
 func (l *limits) reserve(kind update.Kind) bool {
 	bucket := &l.resizes
 	if kind == update.Evict {
@@ -186,8 +184,8 @@ func (l *limits) reserve(kind update.Kind) bool {
 	return ok
 }
 
-// featuresOf is what the object asks for in vain. If the updater's gates are unknown,
-// they are assumed to be on, and the explanation says so.
+// featuresOf returns the object's settings without effect. If the updater's gates are unknown, it assumes that they are
+// on, and the explanation mentions that.
 func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known bool) []string {
 	asked := observevertical.RequestOf(&step.Object.Spec)
 	has := report.Features{

@@ -27,7 +27,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// poor is known, with three pods that all request too little; all are ready.
+// poor returns known, with three pods that all request too little; all are ready.
 func poor() *snapshotvertical.Step {
 	step := known()
 	for _, p := range step.Pods {
@@ -38,7 +38,7 @@ func poor() *snapshotvertical.Step {
 	return step
 }
 
-// updater is one whose last pass was 20 s ago.
+// updater returns one whose last pass was 20 s ago.
 func updater() *snapshotvertical.Updater {
 	return &snapshotvertical.Updater{
 		Time: noon.Add(-20 * time.Second), Interval: metav1.Duration{Duration: time.Minute}, State: update.State{}.Clone(),
@@ -46,7 +46,7 @@ func updater() *snapshotvertical.Updater {
 	}
 }
 
-// confirmed is the circuit of a workload whose first replacement has come up.
+// confirmed returns the circuit of a workload whose first replacement has come up.
 func confirmed() disruption.Circuit {
 	return disruption.Circuit{
 		EvictedFrom: noon.Add(-2 * time.Minute), EvictedTo: noon.Add(-2 * time.Minute), Confirmed: true,

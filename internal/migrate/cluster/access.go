@@ -13,10 +13,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// permission is what a migration needs.
+// permission is a permission that a migration needs.
 type permission struct{ verb, group, resource string }
 
-// needs are the permissions to migrate objects of the kind, or to migrate them back.
+// needs returns the permissions to migrate objects of the kind, or to migrate them back.
 func (o *Originals) needs(isBack bool) []permission {
 	own := func(verb string) permission {
 		return permission{verb, plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers}
@@ -66,7 +66,7 @@ func (o *Originals) CheckPermissions(ctx context.Context, namespaces []string, i
 	return errors.Join(missing...)
 }
 
-// missing is the error about a permission that the user lacks.
+// missing returns the error about a permission that the user lacks.
 func (p *permission) missing(namespace string) error {
 	right := fmt.Sprintf("%s %s.%s", p.verb, p.resource, p.group)
 	return &cmderror.Error{

@@ -27,7 +27,8 @@ import (
 var (
 	hpas          = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: keda.Resource}
-	// authentications are KEDA's TriggerAuthentications, and clusterAuthentications those without a namespace.
+	// authentications is the resource of KEDA's TriggerAuthentications, clusterAuthentications that of the cluster-wide
+	// ones.
 	authentications = schema.GroupVersionResource{
 		Group: "keda.sh", Version: "v1alpha1", Resource: keda.AuthenticationResource}
 	clusterAuthentications = schema.GroupVersionResource{
@@ -37,7 +38,7 @@ var (
 // timeout bounds one call.
 const timeout = 10 * time.Second
 
-// pageSize is how many objects are requested at once.
+// pageSize is the number of objects in a page of a list.
 const pageSize = 500
 
 // Client calls the API server.
@@ -47,14 +48,14 @@ type Client struct {
 	access  kubernetes.Interface
 }
 
-// New makes a client; it makes no call.
+// New returns a Client; it makes no call.
 func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "plimsoll-migrate"
-	// One person waits for the answers.
+	// A user waits for the responses.
 	config.QPS = -1
 	config.Timeout = timeout
-	// The API server's warnings are not about what the user wrote.
+	// The API server's warnings are about the conversion, not about the user's input.
 	config.WarningHandler = rest.NoWarnings{}
 	c := &Client{}
 	var err error
@@ -79,15 +80,15 @@ func (c *Client) CreateWorkloadAutoscaler(ctx context.Context, w *plimsollv1alph
 	return err
 }
 
-// operation is one of a JSON patch.
+// operation is an operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// SetMode implements steps.Cluster. It fails if the spec or the mark has changed. The status may: Plimsoll's
-// controller writes it again and again, and nothing depends on it.
+// SetMode implements steps.Cluster. It fails if the spec or the mark has changed. The status may change: Plimsoll's
+// controller writes it repeatedly, and nothing depends on it.
 func (c *Client) SetMode(
 	ctx context.Context, read *plimsollv1alpha1.WorkloadAutoscaler, mode plimsollv1alpha1.Mode, migrating string,
 ) error {
@@ -119,7 +120,7 @@ func (c *Client) SetMode(
 	return err
 }
 
-// isTestFailed reports whether a JSON patch does not fit the object. An object that is invalid has causes.
+// isTestFailed reports whether a JSON patch does not fit the object. The error about an invalid object has causes.
 func isTestFailed(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {

@@ -78,7 +78,7 @@ const storedHPA = `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscale
 const storedWLA = `{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler",
 	"metadata":{"namespace":"shop","name":"web","uid":"u2","resourceVersion":"9","generation":3},"spec":{"maxReplicas":5}}`
 
-// sent is the JSON that was sent.
+// sent returns the JSON that was sent.
 func (s *server) sent(t *testing.T, at string) map[string]any {
 	t.Helper()
 	var sent map[string]any

@@ -16,11 +16,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
 
-// Originals are the objects of one kind that are replaced: HPAs, or ScaledObjects.
+// Originals has the objects of one kind that are replaced: HPAs, or ScaledObjects.
 type Originals struct {
 	*Client
 
-	// IsNative is set if Plimsoll is to read the metrics of ScaledObjects itself where it can.
+	// IsNative is set if Plimsoll is to read the metrics of ScaledObjects itself if it can.
 	IsNative bool
 
 	kind string
@@ -28,7 +28,7 @@ type Originals struct {
 
 var _ steps.Cluster = (*Originals)(nil)
 
-// Originals are those of a kind.
+// Originals returns those of a kind.
 func (c *Client) Originals(kind string) *Originals { return &Originals{Client: c, kind: kind} }
 
 // State implements steps.Cluster.
@@ -56,7 +56,7 @@ func (o *Originals) State(ctx context.Context, name types.NamespacedName) (*step
 	}
 	named := s.Original
 	if named == nil && w != nil {
-		// The HPA may outlive it for a moment.
+		// The HPA may exist for a moment longer.
 		named, _ = convert.ToManifest(w)
 	}
 	if named != nil {

@@ -36,8 +36,7 @@ func (c *Client) ScaledObjects(ctx context.Context, namespace, selector string) 
 	return c.list(ctx, scaledObjects, keda.Kind, namespace, selector)
 }
 
-// HPAOf reads the HPA that KEDA made of a ScaledObject; nil if there is none that can be
-// read.
+// HPAOf reads the HPA that KEDA created for a ScaledObject; nil if it is missing or unreadable.
 func (c *Client) HPAOf(ctx context.Context, object *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler {
 	raw, err := c.HPA(ctx, types.NamespacedName{Namespace: object.GetNamespace(), Name: keda.HPAName(object)})
 	if err != nil {
@@ -46,8 +45,7 @@ func (c *Client) HPAOf(ctx context.Context, object *unstructured.Unstructured) *
 	return keda.DecodeHPA(raw)
 }
 
-// Authentications reads the TriggerAuthentications that a ScaledObject names, those that
-// can be read.
+// Authentications reads the TriggerAuthentications that a ScaledObject names, as far as they can be read.
 func (c *Client) Authentications(
 	ctx context.Context, object *unstructured.Unstructured,
 ) map[keda.Reference]*unstructured.Unstructured {
@@ -72,8 +70,8 @@ func (c *Client) authentication(
 	return nil, fmt.Errorf("%s: an unknown kind", to)
 }
 
-// Migrated lists the WorkloadAutoscalers that replace an object of the kind. A server that
-// does not know WorkloadAutoscalers has none.
+// Migrated lists the WorkloadAutoscalers that replace an object of the kind. A server that does not serve
+// WorkloadAutoscalers has none.
 func (o *Originals) Migrated(
 	ctx context.Context, namespace, selector string,
 ) ([]plimsollv1alpha1.WorkloadAutoscaler, error) {
@@ -98,8 +96,8 @@ func (o *Originals) Migrated(
 	}
 }
 
-// isReplacedBy reports whether the WorkloadAutoscaler replaces an object of the kind. One whose manifest cannot be read
-// counts as that of an HPA, so that its migration fails by name instead of being left out.
+// isReplacedBy reports whether the WorkloadAutoscaler replaces an object of the kind. One with an unreadable manifest
+// counts as that of an HPA, so that its migration fails with its name instead of being ignored.
 func (o *Originals) isReplacedBy(w *plimsollv1alpha1.WorkloadAutoscaler) bool {
 	from, err := convert.ToManifest(w)
 	if err != nil {
@@ -119,7 +117,7 @@ func (c *Client) list(
 			return nil, fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
 		}
 		for i := range list.Items {
-			// Lists leave it out of their items.
+			// Lists omit it in their items.
 			list.Items[i].SetGroupVersionKind(resource.GroupVersion().WithKind(kind))
 			all = append(all, &list.Items[i])
 		}

@@ -39,7 +39,7 @@ func (c *Client) CheckTarget(ctx context.Context, hpa *unstructured.Unstructured
 	return nil
 }
 
-// resourceOf is the resource of a kind, and whether it has a scale; empty if it is not known.
+// resourceOf returns the resource of a kind, and whether it has a scale; empty if unknown.
 func (c *Client) resourceOf(
 	ctx context.Context, version schema.GroupVersion, kind string,
 ) (name string, isScalable bool) {

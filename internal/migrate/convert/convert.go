@@ -1,4 +1,4 @@
-// Package convert makes WorkloadAutoscalers of HorizontalPodAutoscalers, and back.
+// Package convert converts HorizontalPodAutoscalers to WorkloadAutoscalers, and back.
 package convert
 
 import (
@@ -19,9 +19,9 @@ import (
 
 // Annotations of a WorkloadAutoscaler that replaces an HPA or a ScaledObject.
 const (
-	// MigratedFrom has the manifest of what it replaces, as JSON.
+	// MigratedFrom has the manifest of the replaced object, as JSON.
 	MigratedFrom = "plimsoll.dev/migrated-from"
-	// Migrating is there until the migration is complete. Its value is the direction.
+	// Migrating is set until the migration is complete. Its value is the direction.
 	Migrating = plimsollv1alpha1.MigratingAnnotation
 	// Forward and Back are the directions.
 	Forward = "forward"
@@ -32,20 +32,19 @@ const (
 type Finding struct {
 	// Field is the path of the field.
 	Field string
-	// IsLost reports that the WorkloadAutoscaler has nothing for it. If false the finding
-	// is for information.
+	// IsLost is set if the WorkloadAutoscaler has no equivalent. Otherwise the finding is for information.
 	IsLost bool
-	// Message says how the field is migrated.
+	// Message describes how the field is migrated.
 	Message string
 }
 
-// Result is a WorkloadAutoscaler and what was found on the way.
+// Result is a WorkloadAutoscaler and the findings of its conversion.
 type Result struct {
 	WorkloadAutoscaler *plimsollv1alpha1.WorkloadAutoscaler
 	Findings           []Finding
 }
 
-// Lose records a field that the WorkloadAutoscaler has nothing for.
+// Lose records a field without an equivalent in the WorkloadAutoscaler.
 func (r *Result) Lose(field, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Field: field, IsLost: true, Message: fmt.Sprintf(format, args...)})
 }
@@ -55,7 +54,7 @@ func (r *Result) Note(field, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// Losses is how many fields the WorkloadAutoscaler has nothing for.
+// Losses returns the number of fields without an equivalent.
 func (r *Result) Losses() int {
 	n := 0
 	for _, f := range r.Findings {
@@ -66,14 +65,13 @@ func (r *Result) Losses() int {
 	return n
 }
 
-// FirstLoss is the first field that the WorkloadAutoscaler has nothing for. There must be one.
+// FirstLoss returns the first field without an equivalent. There must be one.
 func (r *Result) FirstLoss() Finding {
 	return r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.IsLost })]
 }
 
-// New is a WorkloadAutoscaler with the name, namespace, labels and annotations of an
-// object, without its spec. An object's own annotations of a migration are not copied: they
-// would say that it replaces what they have.
+// New returns a WorkloadAutoscaler with the name, namespace, labels and annotations of an object, without its spec. It
+// does not copy the object's own annotations of a migration, which name what the object itself has replaced.
 func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler {
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
@@ -98,7 +96,7 @@ func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler
 	}
 }
 
-// FromHPA makes a WorkloadAutoscaler of an HPA of version v1 or v2.
+// FromHPA converts an HPA of version v1 or v2.
 func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 	if err := typed.CheckMetadata(hpa.Object); err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 	return r, nil
 }
 
-// paste decodes a map into a part of the spec. A field that is not there is lost.
+// paste decodes a map into a part of the spec. Unknown fields are lost.
 func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 	lost, err := typed.Decode(raw, into, field.NewPath("spec"))
 	if err != nil {
@@ -142,8 +140,8 @@ func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutosc
 // scaled are the kinds of the API group apps with a scale subresource, as it is written.
 var scaled = []string{"Deployment", "ReplicaSet", "StatefulSet"}
 
-// CheckTarget loses a target that neither autoscaler can ever scale: one of Kubernetes' own API groups without a scale.
-// What a custom resource has is not known here, and one without a group the API server refuses.
+// CheckTarget records a loss for a target that neither autoscaler can ever scale: one of Kubernetes' own API groups
+// without a scale subresource. It cannot check custom resources, and the API server refuses a target without a group.
 func (r *Result) CheckTarget() {
 	ref := r.WorkloadAutoscaler.Spec.ScaleTargetRef
 	group, _, hasGroup := strings.Cut(ref.APIVersion, "/")
@@ -154,7 +152,7 @@ func (r *Result) CheckTarget() {
 		"of apps/v1, a ReplicationController of v1, or a custom resource", ref.Kind, ref.APIVersion)
 }
 
-// owners are labels and annotations of tools that apply manifests again and again.
+// owners has labels and annotations of tools that apply manifests repeatedly.
 var owners = []struct{ key, tool string }{
 	{"argocd.argoproj.io/tracking-id", "Argo CD"},
 	{"argocd.argoproj.io/instance", "Argo CD"},
@@ -163,9 +161,9 @@ var owners = []struct{ key, tool string }{
 	{"meta.helm.sh/release-name", "Helm"},
 }
 
-// notCopied are the annotations of a migration, and those labels and annotations by which a tool finds what it has
-// applied, to delete what is no longer in its manifests. The WorkloadAutoscaler never was. Argo CD 2 tracks by
-// app.kubernetes.io/instance unless its configuration says otherwise.
+// notCopied has the annotations of a migration, and the labels and annotations by which tools find the objects that
+// they have applied, to delete those that are no longer in their manifests. The WorkloadAutoscaler never was. Argo CD 2
+// tracks by app.kubernetes.io/instance unless its configuration differs.
 var notCopied = []string{
 	MigratedFrom, Migrating, "app.kubernetes.io/instance",
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
@@ -173,7 +171,7 @@ var notCopied = []string{
 	"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace",
 }
 
-// noteOwners names the tool that applies the HPA: it would make the HPA again.
+// noteOwners names the tool that applies the HPA: it would create the HPA again.
 func (r *Result) noteOwners(object *unstructured.Unstructured) {
 	for _, owner := range owners {
 		_, isAnnotated := object.GetAnnotations()[owner.key]
@@ -186,7 +184,7 @@ func (r *Result) noteOwners(object *unstructured.Unstructured) {
 	}
 }
 
-// noteDependents names what neither the WorkloadAutoscaler nor the object that --back restores has.
+// noteDependents names the metadata that neither the WorkloadAutoscaler nor the object that --back restores has.
 func (r *Result) noteDependents(object *unstructured.Unstructured) {
 	if len(object.GetOwnerReferences()) > 0 {
 		r.Note("metadata.ownerReferences", "not copied: neither the WorkloadAutoscaler nor what --back restores is "+
@@ -197,9 +195,9 @@ func (r *Result) noteDependents(object *unstructured.Unstructured) {
 	}
 }
 
-// Manifest is the object as a user would apply it: without what the API server adds, and without owners and
-// finalizers. Those name objects by their UIDs and controllers that need not be there any more, and with them an object
-// that is restored from an annotation could be deleted with another, or not at all.
+// Manifest returns the object as a user would apply it: without the fields that the API server sets, and without owners
+// and finalizers. These refer to objects by UID and to controllers that may no longer exist: an object that is restored
+// with them could be deleted with another, or not at all.
 func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
 	manifest := object.DeepCopy()
 	delete(manifest.Object, "status")
@@ -212,8 +210,8 @@ func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return manifest
 }
 
-// Preview makes the WorkloadAutoscaler one that is about to replace the object: in mode
-// Preview, with its manifest.
+// Preview prepares the WorkloadAutoscaler for replacing the object: it sets mode Preview, and the annotation with the
+// manifest.
 func (r *Result) Preview(object *unstructured.Unstructured) error {
 	text, err := json.Marshal(Manifest(object))
 	if err != nil {
@@ -226,7 +224,7 @@ func (r *Result) Preview(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// ToManifest is what a WorkloadAutoscaler replaced; nil if it replaced nothing.
+// ToManifest returns the manifest of the object that a WorkloadAutoscaler replaced; nil if it replaced none.
 func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructured, error) {
 	text, has := w.Annotations[MigratedFrom]
 	if !has {
@@ -245,10 +243,10 @@ func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructu
 	return Manifest(object), nil
 }
 
-// groups are the API groups of the kinds that can be restored.
+// groups has the API groups of the kinds that can be restored.
 var groups = map[string]string{"HorizontalPodAutoscaler": "autoscaling", "ScaledObject": "keda.sh"}
 
-// Printable is the WorkloadAutoscaler as a manifest has it: without status.
+// Printable returns the WorkloadAutoscaler as a manifest, without its status.
 func Printable(w *plimsollv1alpha1.WorkloadAutoscaler) (map[string]any, error) {
 	text, err := json.Marshal(w)
 	if err != nil {

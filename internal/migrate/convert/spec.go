@@ -14,7 +14,7 @@ import (
 // defaultCPUUtilization is the API server's target of an HPA without metrics.
 const defaultCPUUtilization = 80
 
-// complete writes out what the spec of an HPA means without saying it, and a WorkloadAutoscaler's has to say.
+// complete sets defaults of an HPA's spec that a WorkloadAutoscaler's has to spell out.
 func (r *Result) complete() {
 	spec := &r.WorkloadAutoscaler.Spec
 	if len(spec.Metrics) == 0 {
@@ -48,8 +48,8 @@ func (r *Result) Finish() {
 	}
 }
 
-// oneTarget leaves the value of a target that an HPA goes by, and sets the type to it. An HPA takes other values and
-// another type beside it; only a metric of type Object goes by its type.
+// oneTarget keeps the value of a target that an HPA uses, and sets its type. An HPA accepts other values and another
+// type beside it; only a metric of type Object uses the type.
 func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	t := m.Target()
 	if t == nil {
@@ -58,7 +58,7 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	before := *t
 	kind, isValid := typeOf(m, t)
 	if !isValid {
-		return // An HPA cannot have it, and a WorkloadAutoscaler is refused.
+		return // An HPA cannot have it, and the API server refuses the WorkloadAutoscaler.
 	}
 	*t = plimsollv1alpha1.MetricTarget{Type: kind}
 	switch {
@@ -69,7 +69,7 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	case kind == plimsollv1alpha1.UtilizationMetricType && before.AverageUtilization != nil:
 		t.AverageUtilization = before.AverageUtilization
 	default:
-		*t = before // An HPA computes nothing of it, or cannot have it.
+		*t = before // An HPA does not use it, or cannot have it.
 		return
 	}
 	if kind != before.Type {
@@ -77,7 +77,7 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	}
 }
 
-// typeOf is the type of the target that an HPA goes by. It is not valid if an HPA cannot have such a target.
+// typeOf returns the type of the target that an HPA uses. It is invalid if an HPA cannot have such a target.
 func typeOf(
 	m *plimsollv1alpha1.MetricSpec, t *plimsollv1alpha1.MetricTarget,
 ) (kind plimsollv1alpha1.MetricTargetType, isValid bool) {
@@ -100,7 +100,7 @@ func typeOf(
 	return t.Type, true
 }
 
-// nameMetrics gives each metric a name that no other has, those that have one already before the others.
+// nameMetrics gives each metric a unique name. Metrics that have one already keep it.
 func nameMetrics(metrics []plimsollv1alpha1.MetricSpec) {
 	isTaken := map[string]bool{}
 	for i := range metrics {
@@ -125,7 +125,7 @@ func nameMetrics(metrics []plimsollv1alpha1.MetricSpec) {
 	}
 }
 
-// measured is what a metric is named after.
+// measured returns the text that a metric is named after.
 func measured(m *plimsollv1alpha1.MetricSpec) string {
 	switch {
 	case m.Resource != nil:
@@ -147,7 +147,7 @@ func measured(m *plimsollv1alpha1.MetricSpec) string {
 
 var notOfLabel = regexp.MustCompile(`[^a-z0-9]+`)
 
-// label makes the name of a metric of a text: letters, digits and dashes.
+// label converts a text to a metric's name: letters, digits and dashes.
 func label(text string) string {
 	text = strings.Trim(notOfLabel.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if text == "" {

@@ -7,11 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// legacyPrefix is of the annotations in which version v1 of an HPA has what only v2 has
-// fields for.
+// legacyPrefix is the prefix of the annotations with the fields of v2 that version v1 of an HPA lacks.
 const legacyPrefix = "autoscaling.alpha.kubernetes.io/"
 
-// fromV1 is the spec of version v1 as v2 has it.
+// fromV1 converts the spec of version v1 to v2.
 func (r *Result) fromV1(hpa *unstructured.Unstructured, spec map[string]any) (map[string]any, error) {
 	for key := range hpa.GetAnnotations() {
 		switch name, isLegacy := strings.CutPrefix(key, legacyPrefix); {

@@ -13,14 +13,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// The kinds of the objects that say where a trigger's credentials are: one of the ScaledObject's namespace, and one of
-// the whole cluster, whose Secrets are in KEDA's namespace.
+// The kinds of the objects that refer to a trigger's credentials: one in the ScaledObject's namespace, and a
+// cluster-wide one, whose Secrets are in KEDA's namespace.
 const (
 	AuthenticationKind        = "TriggerAuthentication"
 	ClusterAuthenticationKind = "ClusterTriggerAuthentication"
 )
 
-// Where they are in the API.
+// Their resources in the API.
 const (
 	AuthenticationResource        = "triggerauthentications"
 	ClusterAuthenticationResource = "clustertriggerauthentications"
@@ -41,7 +41,7 @@ func referenceOf(raw map[string]any) Reference {
 	return Reference{kind, name}
 }
 
-// References are those of a ScaledObject's triggers.
+// References returns those of a ScaledObject's triggers.
 func References(object *unstructured.Unstructured) []Reference {
 	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
 	var references []Reference
@@ -55,11 +55,11 @@ func References(object *unstructured.Unstructured) []Reference {
 	return references
 }
 
-// parameters are where the credentials of a trigger are, by KEDA's name for each.
+// parameters refer to the credentials of a trigger, by KEDA's name for each.
 type parameters map[string]plimsollv1alpha1.SecretKeySelector
 
-// parameters reads the TriggerAuthentication of a trigger. It is not whole if something is not in a Secret, which is
-// lost.
+// parameters reads the TriggerAuthentication of a trigger. It is not whole if a parameter is not in a Secret, which is
+// then lost.
 func (r *reader) parameters() (found parameters, isWhole bool) {
 	at := r.at + ".authenticationRef"
 	to := referenceOf(r.trigger.AuthenticationRef)
@@ -94,7 +94,7 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 	return found, isWhole
 }
 
-// first is the first of the parameters that there is.
+// first returns the first existing parameter.
 func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeySelector, ok bool) {
 	for _, name := range names {
 		if selector, ok = p[name]; ok {
@@ -104,7 +104,7 @@ func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeyS
 	return selector, false
 }
 
-// take is the same, of a parameter that is then used.
+// take returns the first existing parameter and marks it as used.
 func (r *reader) take(p parameters, names ...string) (selector plimsollv1alpha1.SecretKeySelector, ok bool) {
 	if selector, ok = p.first(names...); !ok {
 		r.Lose(r.at+".authenticationRef", "it has no parameter %s in a Secret", names[0])
@@ -142,7 +142,7 @@ func (r *reader) credentials(
 	r.noteSecrets(to, server)
 }
 
-// mode takes one of the ways to authenticate over.
+// mode converts one of the ways to authenticate.
 func (r *reader) mode(mode string, p parameters, to *plimsollv1alpha1.PrometheusMetricSource) {
 	switch mode {
 	case "":
@@ -168,7 +168,7 @@ func (r *reader) mode(mode string, p parameters, to *plimsollv1alpha1.Prometheus
 	}
 }
 
-// tlsOf is the config, made if there is none.
+// tlsOf returns the config, which it creates if needed.
 func tlsOf(config **plimsollv1alpha1.TLSConfig) *plimsollv1alpha1.TLSConfig {
 	if *config == nil {
 		*config = &plimsollv1alpha1.TLSConfig{}
@@ -176,7 +176,7 @@ func tlsOf(config **plimsollv1alpha1.TLSConfig) *plimsollv1alpha1.TLSConfig {
 	return *config
 }
 
-// trust takes the authorities over, unless any certificate is accepted.
+// trust converts the authorities, unless any certificate is accepted.
 func (r *reader) trust(config *plimsollv1alpha1.TLSConfig, ca plimsollv1alpha1.SecretKeySelector) {
 	if config.InsecureSkipVerify {
 		r.Note(r.at+".authenticationRef", "the CA in Secret %s is without effect beside unsafeSsl", ca.Name)
@@ -235,7 +235,7 @@ func (r *reader) noteSecrets(p *plimsollv1alpha1.PrometheusMetricSource, server 
 	r.noteSecretsOf(names, hostPort(server), config)
 }
 
-// noteSecretsOf says what Plimsoll needs to read the Secrets. The config is nil without TLS.
+// noteSecretsOf notes the annotations that Plimsoll requires on the Secrets. The config is nil without TLS.
 func (r *reader) noteSecretsOf(names []string, address string, config *plimsollv1alpha1.TLSConfig) {
 	to := referenceOf(r.trigger.AuthenticationRef)
 	slices.Sort(names)
@@ -249,7 +249,7 @@ func (r *reader) noteSecretsOf(names []string, address string, config *plimsollv
 	}
 }
 
-// annotationFor is the annotation that the Secret needs for a server at HOST:PORT.
+// annotationFor returns the annotation that the Secret needs for a server at HOST:PORT.
 func annotationFor(secret, address string, config *plimsollv1alpha1.TLSConfig) string {
 	tls := sources.TLSOf(config)
 	if host, _, err := net.SplitHostPort(address); err == nil && config != nil && tls.IsProof(secret, host) {

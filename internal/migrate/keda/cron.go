@@ -58,7 +58,7 @@ func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 	c.out().Schedules = append(c.out().Schedules, schedule)
 }
 
-// noteClock notes where a duration is not what KEDA does by the clock.
+// noteClock notes when a duration differs from KEDA's times by the clock.
 func (c *conversion) noteClock(at string, active activity, zone string, duration time.Duration) {
 	// A zone that cannot be loaded is not accepted in a schedule either.
 	if location, err := time.LoadLocation(zone); err == nil {
@@ -69,7 +69,7 @@ func (c *conversion) noteClock(at string, active activity, zone string, duration
 	}
 }
 
-// scheduleName is the trigger's name where schedules can have it and none has it yet.
+// scheduleName returns the trigger's name if it is valid for a schedule and unused.
 func (c *conversion) scheduleName(i int, t *scaledobject.Trigger) string {
 	isTaken := slices.ContainsFunc(c.out().Schedules, func(s plimsollv1alpha1.Schedule) bool { return s.Name == t.Name })
 	if isTaken || len(validation.IsDNS1123Label(t.Name)) > 0 {
@@ -78,15 +78,16 @@ func (c *conversion) scheduleName(i int, t *scaledobject.Trigger) string {
 	return t.Name
 }
 
-// How many starts are compared, and the bounds of a schedule's duration.
+// The number of starts to compare, and the bounds of a schedule's duration.
 const (
 	maxStarts   = 1000
 	minDuration = time.Minute
 	maxDuration = 366 * 24 * time.Hour
 )
 
-// activity is when a trigger cron is active: at each moment whose next end is not after its next start. So it is from a
-// start to the last end before the next start, and after a start without an end before the next one not at all.
+// activity has the times in which a cron trigger is active: each moment whose next end is not after its next start.
+// That is from a start to the last end before the next start, and never after a start without an end before the next
+// one.
 type activity struct{ starts, ends cron.Schedule }
 
 func activityOf(start, end string) (a activity, err error) {
@@ -118,7 +119,7 @@ func (a activity) hasOneEnd() bool {
 	return n > 0
 }
 
-// firstDay is where starts are looked at from: a leap year is among the years that follow.
+// firstDay returns the start of the comparison: the years after it include a leap year.
 func firstDay(in *time.Location) time.Time { return time.Date(2023, 1, 1, 0, 0, 0, 0, in) }
 
 // period is one time of activity; of no length if there is none after the start.
@@ -134,7 +135,7 @@ func (p period) String() string {
 	return fmt.Sprintf("from %s until %s (%s)", p.from.Format(layout), p.until.Format(layout), p.length())
 }
 
-// duration is how long the activity is after each start. It must always be the same.
+// duration returns how long the activity is after each start. It must always be the same.
 func (a activity) duration(in *time.Location) (time.Duration, error) {
 	first := firstDay(in)
 	last := first.AddDate(5, 0, 0)
@@ -162,7 +163,7 @@ func (a activity) duration(in *time.Location) (time.Duration, error) {
 	return before.length(), nil
 }
 
-// lastEnd is the last end after a start that is not after the next start; the start itself if there is none.
+// lastEnd returns the last end after a start that is not after the next start; the start itself if there is none.
 func (a activity) lastEnd(from, next time.Time) time.Time {
 	// Ends may be many: those shortly before the next start are examined first.
 	for back := minDuration; ; back *= 2 {

@@ -23,10 +23,10 @@ import (
 // it how often KEDA counts a failure.
 const syncPeriod = 15 * time.Second
 
-// leastSyncPeriod is the least syncPeriodSeconds of a WorkloadAutoscaler.
+// leastSyncPeriod is the smallest syncPeriodSeconds of a WorkloadAutoscaler.
 const leastSyncPeriod = 3
 
-// HPAName is the name of the HPA that KEDA makes of a ScaledObject.
+// HPAName returns the name of the HPA that KEDA creates for a ScaledObject.
 func HPAName(object *unstructured.Unstructured) string {
 	if name, _, _ := unstructured.NestedString(object.Object, "status", "hpaName"); name != "" {
 		return name
@@ -38,7 +38,7 @@ func HPAName(object *unstructured.Unstructured) string {
 	return "keda-hpa-" + object.GetName()
 }
 
-// DecodeHPA is the HPA that KEDA made; nil if there is none that can be read.
+// DecodeHPA returns the HPA that KEDA created; nil if it is missing or unreadable.
 func DecodeHPA(raw *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler {
 	if raw == nil {
 		return nil
@@ -74,20 +74,19 @@ type conversion struct {
 	Options
 }
 
-// Options are how a ScaledObject is converted, and what is known beside it.
+// Options are settings for the conversion of a ScaledObject, and additional inputs.
 type Options struct {
-	// HPA is the one that KEDA made of it, which has the names and targets of its external
-	// metrics; nil if it is not known.
+	// HPA is the one that KEDA created for it, which has the names and targets of its external metrics; nil if unknown.
 	HPA *autoscalingv2.HorizontalPodAutoscaler
-	// IsNative makes metrics that Plimsoll reads itself of the triggers prometheus, external and external-push.
+	// IsNative converts the triggers prometheus, external and external-push to metrics that Plimsoll reads itself.
 	IsNative bool
-	// Authentications are the TriggerAuthentications that its triggers name, those that are known.
+	// Authentications has the TriggerAuthentications that its triggers name, as far as they are known.
 	Authentications map[Reference]*unstructured.Unstructured
-	// IsFromFiles reports that all of this was read from files.
+	// IsFromFiles is set if all of this was read from files.
 	IsFromFiles bool
 }
 
-// FromScaledObject makes a WorkloadAutoscaler of a ScaledObject.
+// FromScaledObject converts a ScaledObject.
 func FromScaledObject(object *unstructured.Unstructured, options Options) (*convert.Result, error) {
 	if err := typed.CheckMetadata(object.Object); err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 		c.Lose("spec."+name, "this field of a ScaledObject is unknown")
 	}
 	if text, err := json.Marshal(object.Object["status"]); err == nil {
-		// A status that cannot be read has no names.
+		// An unreadable status has no names.
 		_ = json.Unmarshal(text, &c.status)
 	}
 	c.limits()
@@ -146,7 +145,7 @@ func (c *conversion) limits() {
 	}
 }
 
-// idle takes over when KEDA scales the target to zero, or to another count below minReplicaCount.
+// idle converts the settings for scaling the target to zero, or to another count below minReplicaCount.
 func (c *conversion) idle() {
 	least, idle := c.out().MinReplicas, c.spec.IdleReplicaCount
 	if field, why := c.activeAlways(); field != "" {
@@ -169,7 +168,8 @@ func (c *conversion) idle() {
 	*least = 0
 }
 
-// activeAlways is the field on whose account KEDA never scales the target to zero, and why; empty if there is none.
+// activeAlways returns the field because of which KEDA never scales the target to zero, and why; empty if there is
+// none.
 func (c *conversion) activeAlways() (field, why string) {
 	isOther := func(t scaledobject.Trigger) bool { return t.Type != cpuTrigger && t.Type != memoryTrigger }
 	switch {
@@ -208,7 +208,7 @@ func (c *conversion) advanced() error {
 	return nil
 }
 
-// policies are those of a fallback, by what KEDA calls its behavior.
+// policies has the policies of a fallback by KEDA's names, which are its behaviors.
 var policies = map[string]plimsollv1alpha1.FallbackPolicy{
 	"": plimsollv1alpha1.FallbackStatic, "static": plimsollv1alpha1.FallbackStatic,
 	"currentReplicas":         plimsollv1alpha1.FallbackCurrentReplicas,
@@ -216,8 +216,7 @@ var policies = map[string]plimsollv1alpha1.FallbackPolicy{
 	"currentReplicasIfLower":  plimsollv1alpha1.FallbackCurrentReplicasIfLower,
 }
 
-// fallback gives every external metric the one of the ScaledObject: KEDA has it for
-// those alone.
+// fallback sets the ScaledObject's fallback for every external metric: KEDA applies it to these alone.
 func (c *conversion) fallback() {
 	f := c.spec.Fallback
 	if f == nil {
@@ -266,7 +265,7 @@ func (c *conversion) fallback() {
 		f.FailureThreshold, seconds)
 }
 
-// hasFallback reports whether KEDA has fallbacks for metrics of such a trigger. A trigger cron does not fail.
+// hasFallback reports whether KEDA has fallbacks for metrics of such a trigger. A cron trigger does not fail.
 func hasFallback(t scaledobject.Trigger) bool {
 	return t.Type != cpuTrigger && t.Type != memoryTrigger && t.Type != cronTrigger
 }
@@ -276,7 +275,8 @@ func isExternal(m *plimsollv1alpha1.MetricSpec) bool {
 	return m.External != nil || m.Prometheus != nil || m.ExternalScaler != nil
 }
 
-// zero says when the last replica goes, and raises minReplicas where a WorkloadAutoscaler cannot scale to zero.
+// zero sets the cooldown before the last replica is removed, and raises minReplicas if a WorkloadAutoscaler cannot
+// scale to zero.
 func (c *conversion) zero() {
 	out := c.out()
 	hasExternal := slices.ContainsFunc(out.Metrics,
@@ -303,7 +303,7 @@ func (c *conversion) zero() {
 	}
 }
 
-// annotations takes from the annotations what KEDA does on their account.
+// annotations converts the effects of the annotations on KEDA.
 func (c *conversion) annotations() {
 	annotations, out := c.WorkloadAutoscaler.Annotations, c.out()
 	if isTrue(annotations, AnnotationPaused) {
@@ -327,7 +327,7 @@ func (c *conversion) annotations() {
 		c.behavior().ScaleUp.SelectPolicy = &disabled
 	}
 	for label := range strings.SplitSeq(annotations[annotationExcludedLabels], ",") {
-		// KEDA's HPA does not have them, and the WorkloadAutoscaler replaces that too.
+		// KEDA's HPA does not have these labels, and the WorkloadAutoscaler replaces the HPA too.
 		delete(c.WorkloadAutoscaler.Labels, label)
 	}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {

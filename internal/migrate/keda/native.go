@@ -42,17 +42,16 @@ const (
 	metadataFieldOfEnv = "FromEnv"
 )
 
-// reader makes a metric that Plimsoll reads itself of a trigger.
+// reader converts a trigger to a metric that Plimsoll reads itself.
 type reader struct {
 	*conversion
 
-	// at is where the trigger is.
+	// at is the path of the trigger.
 	at      string
 	trigger *scaledobject.Trigger
 }
 
-// native makes a metric that Plimsoll reads itself of a trigger; false if there is none of
-// this type.
+// native converts a trigger to a metric that Plimsoll reads itself; false if there is none of this type.
 func (c *conversion) native(at string, i int, t *scaledobject.Trigger) bool {
 	r := reader{c, at, t}
 	switch t.Type {
@@ -66,7 +65,8 @@ func (c *conversion) native(at string, i int, t *scaledobject.Trigger) bool {
 	return true
 }
 
-// ignoredOfPrometheus are the fields of a prometheus trigger's metadata that are read here, or that KEDA does not read.
+// ignoredOfPrometheus has the fields of a prometheus trigger's metadata that this package reads, or that KEDA does not
+// read.
 var ignoredOfPrometheus = []string{
 	"serverAddress", "query", "threshold", "activationThreshold", "namespace", "ignoreNullValues", "unsafeSsl", "timeout",
 	"customHeaders", "authModes", "authMode", "metricName",
@@ -88,7 +88,7 @@ func (r *reader) prometheus() {
 		NamespaceParameter: r.trigger.Metadata["namespace"], IntervalSeconds: r.interval(), Target: target,
 	}
 	if r.isSet("ignoreNullValues", true) {
-		// The default of KEDA, and not that of a WorkloadAutoscaler.
+		// KEDA's default, which differs from that of a WorkloadAutoscaler.
 		p.NullValues = plimsollv1alpha1.NullValuesZero
 	}
 	if p.Query == "" || len(p.Query) > maxQuery {
@@ -116,7 +116,7 @@ func (r *reader) prometheus() {
 	r.noteServer(r.at+".metadata.serverAddress", hostPort(server))
 }
 
-// serverOf reads the address of a server as a WorkloadAutoscaler has it.
+// serverOf parses the address of a server for a WorkloadAutoscaler.
 func serverOf(text string) (*url.URL, error) {
 	server, err := url.Parse(strings.TrimSpace(text))
 	switch {
@@ -130,7 +130,7 @@ func serverOf(text string) (*url.URL, error) {
 	return server, nil
 }
 
-// hostPort is what the annotation of a Secret and the flag for servers name.
+// hostPort returns the name of the server in the annotation of a Secret and in the flag for servers.
 func hostPort(server *url.URL) string {
 	switch {
 	case server.Port() != "":
@@ -141,7 +141,8 @@ func hostPort(server *url.URL) string {
 	return server.Host + ":" + defaultHTTPPort
 }
 
-// noteServer names what a server of another namespace needs, or one whose name means another one here.
+// noteServer notes the requirements of a server in another namespace, or of one whose name has another meaning in the
+// controller's namespace.
 func (r *reader) noteServer(field, address string) {
 	host := address[:max(0, strings.LastIndexByte(address, ':'))]
 	labels := strings.Split(host, ".")
@@ -155,10 +156,10 @@ func (r *reader) noteServer(field, address string) {
 	}
 }
 
-// isService reports whether a name goes on as those of Services do, after the namespace.
+// isService reports whether the labels after the namespace are those of a Service's name.
 func isService(labels []string) bool { return len(labels) == 0 || labels[0] == "svc" }
 
-// interval is how often the server is asked; nil for the default.
+// interval returns the time between two queries; nil for the default.
 func (r *reader) interval() *int32 {
 	polling := ptr.Deref(r.spec.PollingInterval, defaultPolling)
 	if r.trigger.UseCachedMetrics {
@@ -202,7 +203,7 @@ func (r *reader) timeout(p *plimsollv1alpha1.PrometheusMetricSource) {
 		r.Lose(r.at+".metadata.timeout", "%q is not a duration", text)
 		return
 	case timeout == 0:
-		return // To KEDA that is its default.
+		return // KEDA uses its default then.
 	}
 	used := max(time.Second, min(maxTimeout, timeout.Round(time.Second)))
 	if used != timeout {
@@ -211,13 +212,13 @@ func (r *reader) timeout(p *plimsollv1alpha1.PrometheusMetricSource) {
 	p.TimeoutSeconds = ptr.To(int32(used / time.Second))
 }
 
-// tenants are the headers of servers of several tenants.
+// tenants has the headers of multi-tenant servers.
 var tenants = map[string]plimsollv1alpha1.TenantHeader{
 	strings.ToLower(string(plimsollv1alpha1.ScopeOrgIDTenantHeader)): plimsollv1alpha1.ScopeOrgIDTenantHeader,
 	strings.ToLower(string(plimsollv1alpha1.ThanosTenantHeader)):     plimsollv1alpha1.ThanosTenantHeader,
 }
 
-// tenant reads headers, as in name=value,name=value. A WorkloadAutoscaler has only the one of a tenant.
+// tenant parses headers in the form name=value,name=value. A WorkloadAutoscaler supports only the one of a tenant.
 func (r *reader) tenant(p *plimsollv1alpha1.PrometheusMetricSource) {
 	text := strings.TrimSpace(r.trigger.Metadata["customHeaders"])
 	if text == "" {
@@ -237,7 +238,7 @@ func (r *reader) tenant(p *plimsollv1alpha1.PrometheusMetricSource) {
 	}
 }
 
-// addressOfScaler is what a WorkloadAutoscaler accepts.
+// addressOfScaler matches the addresses that a WorkloadAutoscaler accepts.
 var addressOfScaler = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$`)
 
 func (r *reader) scaler(i int) {
@@ -262,7 +263,7 @@ func (r *reader) scaler(i int) {
 		return
 	}
 	s.TLSConfig = r.scalerTLS(address)
-	// Of one metric the name is not needed.
+	// For a single metric the name is not needed.
 	names := r.metricNames(i)
 	if len(names) <= 1 {
 		names = []string{""}
@@ -277,7 +278,7 @@ func (r *reader) scaler(i int) {
 	r.noteServer(r.at+".metadata.scalerAddress", address)
 }
 
-// scalerMetadata is what the scaler gets. It gets the address too, from its own field.
+// scalerMetadata returns the metadata for the scaler. The scaler gets the address from a field of its own.
 func (r *reader) scalerMetadata() map[string]string {
 	out := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
@@ -301,7 +302,7 @@ func (r *reader) scalerMetadata() map[string]string {
 	return out
 }
 
-// metricNames are the names that the scaler gives its metrics, as far as KEDA's status has them.
+// metricNames returns the names that the scaler gives its metrics, as far as KEDA's status has them.
 func (c *conversion) metricNames(i int) []string {
 	var names []string
 	for _, each := range c.status.ExternalMetricNames {
@@ -312,8 +313,8 @@ func (c *conversion) metricNames(i int) []string {
 	return names
 }
 
-// failureSeconds is how long a number of failures takes, if there is one in each period.
+// failureSeconds returns how long a number of failures takes, if there is one in each period.
 func failureSeconds(threshold int32, period time.Duration) int32 {
-	// Some write a threshold of many digits for never.
+	// Some users write a threshold of many digits for never.
 	return int32(min(max(1, int64(threshold)*int64(period/time.Second)), math.MaxInt32))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
-// trigger makes a metric or a schedule of a trigger.
+// trigger converts a trigger to a metric or a schedule.
 func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	at, before := fmt.Sprintf("spec.triggers[%d]", i), len(c.out().Metrics)
 	defer func() { c.name(t, before) }()
@@ -34,7 +34,7 @@ func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	}
 }
 
-// name gives the first of the trigger's metrics the trigger's name, where a metric can have it. The others are named
+// name gives the first of the trigger's metrics the trigger's name, if it is valid for a metric. The others are named
 // after what they measure.
 func (c *conversion) name(t *scaledobject.Trigger, first int) {
 	if metrics := c.out().Metrics; first < len(metrics) && len(validation.IsDNS1123Label(t.Name)) == 0 {
@@ -42,11 +42,11 @@ func (c *conversion) name(t *scaledobject.Trigger, first int) {
 	}
 }
 
-// resource makes a metric of a trigger cpu or memory.
+// resource converts a cpu or memory trigger to a metric.
 func (c *conversion) resource(at string, t *scaledobject.Trigger) {
 	kind := t.MetricType
 	if kind == "" {
-		// Where older versions of KEDA have the type.
+		// Older versions of KEDA have the type here.
 		kind = t.Metadata["type"]
 	}
 	target, ok := c.target(at, plimsollv1alpha1.MetricTargetType(kind), t.Metadata["value"])
@@ -68,7 +68,7 @@ func (c *conversion) resource(at string, t *scaledobject.Trigger) {
 	c.out().Metrics = append(c.out().Metrics, m)
 }
 
-// target reads a metric's target of a trigger cpu or memory.
+// target reads a metric's target from a cpu or memory trigger.
 func (c *conversion) target(
 	at string, kind plimsollv1alpha1.MetricTargetType, text string,
 ) (target plimsollv1alpha1.MetricTarget, ok bool) {
@@ -95,8 +95,8 @@ func (c *conversion) target(
 	return target, true
 }
 
-// thresholds are the fields of a trigger's metadata that have its target and its
-// activation value, and KEDA's default for the target.
+// thresholds has the fields of a trigger's metadata with its target and its activation value, and KEDA's default for
+// the target.
 var thresholds = map[string]struct{ target, activation, byDefault string }{
 	"apache-kafka":        {"lagThreshold", "activationLagThreshold", "10"},
 	"aws-sqs-queue":       {"queueLength", "activationQueueLength", "5"},
@@ -114,8 +114,8 @@ var thresholds = map[string]struct{ target, activation, byDefault string }{
 	"redis":               {"listLength", "activationListLength", "5"},
 }
 
-// external makes a metric of external.metrics.k8s.io of a trigger. KEDA serves it for as
-// long as the ScaledObject is there.
+// external converts a trigger to a metric of external.metrics.k8s.io. KEDA serves it as long as the ScaledObject
+// exists.
 func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 	names := c.metricNames(i)
 	if len(names) == 0 && t.Type == prometheusTrigger {
@@ -134,7 +134,7 @@ func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 	}
 }
 
-// externalMetric makes the one of this name. A scaler may have several.
+// externalMetric adds the metric with this name. A scaler may have several.
 func (c *conversion) externalMetric(at string, t *scaledobject.Trigger, name string) {
 	target, found := c.targetOfHPA(name)
 	if !found {
@@ -159,7 +159,7 @@ func (c *conversion) externalMetric(at string, t *scaledobject.Trigger, name str
 		t.Type, name)
 }
 
-// targetOfHPA is the target that KEDA computed.
+// targetOfHPA returns the target that KEDA computed.
 func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTarget, found bool) {
 	if c.HPA == nil {
 		return target, false
@@ -194,7 +194,7 @@ func externalTarget(t *scaledobject.Trigger) (target plimsollv1alpha1.MetricTarg
 	if number > maxThreshold {
 		return target, fmt.Sprintf("metadata.%s: %q is more than %g", fields.target, text, maxThreshold)
 	}
-	// KEDA has thousandths, and nothing below 0.
+	// KEDA has thousandths, and no negative values.
 	value := *resource.NewMilliQuantity(int64(math.Round(max(0, number)*1000)), resource.DecimalSI)
 	switch target.Type = plimsollv1alpha1.MetricTargetType(t.MetricType); target.Type {
 	case "", plimsollv1alpha1.AverageValueMetricType:
@@ -234,7 +234,7 @@ func (c *conversion) activation(at string, t *scaledobject.Trigger, m *plimsollv
 	m.ActivationValue = &value
 }
 
-// parse reads a number as KEDA does, which takes no suffix of a quantity.
+// parse parses a number as KEDA does, without the suffixes of quantities.
 func parse(text string) (number float64, err error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return 0, errors.New("it is missing")

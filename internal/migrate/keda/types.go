@@ -1,4 +1,4 @@
-// Package keda makes WorkloadAutoscalers of KEDA's ScaledObjects.
+// Package keda converts KEDA's ScaledObjects to WorkloadAutoscalers.
 package keda
 
 import "github.com/plimsoll-dev/plimsoll/internal/scaledobject"
@@ -8,11 +8,11 @@ const (
 	APIVersion = scaledobject.APIVersion
 	Kind       = scaledobject.Kind
 	Resource   = "scaledobjects"
-	// JobKind is that of the objects by which KEDA makes Jobs, for which Plimsoll has nothing.
+	// JobKind is the kind of the objects from which KEDA creates Jobs. Plimsoll has no equivalent.
 	JobKind = "ScaledJob"
 )
 
-// The annotations of a ScaledObject that change what it does.
+// The annotations that change the behavior of a ScaledObject.
 const (
 	AnnotationPaused         = "autoscaling.keda.sh/paused"
 	AnnotationPausedReplicas = "autoscaling.keda.sh/paused-replicas"
@@ -20,7 +20,7 @@ const (
 	annotationPausedScaleOut = "autoscaling.keda.sh/paused-scale-out"
 	annotationTransferHPA    = "scaledobject.keda.sh/transfer-hpa-ownership"
 	annotationHPAOwnership   = "validations.keda.sh/hpa-ownership"
-	// annotationForceActivation keeps the target out of zero, as if a trigger were always active.
+	// annotationForceActivation keeps the target above zero, as if a trigger were always active.
 	annotationForceActivation = "autoscaling.keda.sh/force-activation"
 	annotationExcludedLabels  = "scaledobject.keda.sh/hpa-excluded-labels"
 )
@@ -28,13 +28,13 @@ const (
 // kedaDomain ends the prefixes of KEDA's annotations.
 const kedaDomain = "keda.sh"
 
-// knownAnnotations are those whose effect is taken over, or that only concern KEDA's own HPA.
+// knownAnnotations has those whose effect is converted, or that only concern KEDA's own HPA.
 var knownAnnotations = []string{
 	AnnotationPaused, AnnotationPausedReplicas, annotationPausedScaleIn, annotationPausedScaleOut, annotationTransferHPA,
 	annotationHPAOwnership, annotationForceActivation, annotationExcludedLabels,
 }
 
-// The triggers that become no external metric.
+// The triggers that KEDA does not convert to external metrics.
 const (
 	cpuTrigger    = "cpu"
 	memoryTrigger = "memory"
@@ -44,7 +44,7 @@ const (
 // nameLabel selects the external metrics of one ScaledObject.
 const nameLabel = "scaledobject.keda.sh/name"
 
-// status is what KEDA says about a ScaledObject, as far as it matters here.
+// status has the fields of a ScaledObject's status that the conversion uses.
 type status struct {
 	HPAName             string   `json:"hpaName,omitempty"`
 	ExternalMetricNames []string `json:"externalMetricNames,omitempty"`

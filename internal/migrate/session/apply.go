@@ -18,32 +18,31 @@ type Session struct {
 	Runner *steps.Runner
 	// Kind is that of the originals.
 	Kind string
-	// Observe is for how long the replica counts are compared.
+	// Observe is the time for which the replica counts are compared.
 	Observe time.Duration
-	// Out takes tables, Progress everything else, from many goroutines.
+	// Out receives tables, Progress everything else, from many goroutines.
 	Out, Progress io.Writer
 	// Confirm asks the user, until the context ends.
 	Confirm func(ctx context.Context, question string) (bool, error)
-	// IsUnattended is set where nobody answers: Confirm is always true.
+	// IsUnattended is set if no user answers: Confirm is always true then.
 	IsUnattended bool
-	// Backups are the files of what was replaced.
+	// Backups has the files of replaced objects.
 	Backups *Backups
 
-	// shown are the manifests that the user has seen and agreed to, by their objects.
+	// shown has the manifests that the user has confirmed, by their objects.
 	shown map[types.NamespacedName]*unstructured.Unstructured
 }
 
-// errDeclined is returned where the user answers no.
+// errDeclined is returned if the user answers no.
 var errDeclined = errors.New("not confirmed")
 
-// errInterrupted is returned for what an interrupt leaves undone.
+// errInterrupted is returned for objects that an interrupt left undone.
 var errInterrupted = errors.New("interrupted; run the command again")
 
-// staysPreview is added where the comparison has begun, and nothing is replaced.
+// staysPreview is the hint if the comparison has begun, and nothing is replaced.
 const staysPreview = "the WorkloadAutoscalers stay in mode Preview; with --back --apply they are deleted"
 
-// Apply replaces the originals by WorkloadAutoscalers. An error about one object keeps no
-// other from being migrated.
+// Apply replaces the originals by WorkloadAutoscalers. It continues with the others after an error about one object.
 func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error {
 	question := numbered(len(names), "Create 1 WorkloadAutoscaler in mode Preview? It scales nothing.",
 		"Create %d WorkloadAutoscalers in mode Preview? They scale nothing.")
@@ -73,7 +72,7 @@ func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error
 	return errors.Join(append(failed, unfinished...)...)
 }
 
-// prepare creates the WorkloadAutoscalers, and returns what is to be compared.
+// prepare creates the WorkloadAutoscalers, and returns the objects to compare.
 func (s *Session) prepare(
 	ctx context.Context, names []types.NamespacedName,
 ) (prepared []types.NamespacedName, failed []error) {
@@ -96,10 +95,10 @@ func (s *Session) prepare(
 	return prepared, failures(names, errs)
 }
 
-// errMigrated keeps what is migrated already from being prepared.
+// errMigrated is returned for an object that was migrated before.
 var errMigrated = errors.New("migrated already")
 
-// failures names the objects. What an interrupt left undone is counted.
+// failures adds the objects' names to their errors. It only counts those that an interrupt left undone.
 func failures(names []types.NamespacedName, errs []error) []error {
 	var failed []error
 	undone := 0
@@ -117,7 +116,7 @@ func failures(names []types.NamespacedName, errs []error) []error {
 	return failed
 }
 
-// finish replaces the originals whose WorkloadAutoscalers can.
+// finish replaces the originals whose WorkloadAutoscalers can replace them.
 func (s *Session) finish(ctx context.Context, all []steps.Comparison) (migrated int, failed []error) {
 	var able []types.NamespacedName
 	for i := range all {
@@ -155,8 +154,8 @@ func succeeded(errs []error) int {
 
 const hpaKind = "HorizontalPodAutoscaler"
 
-// each does something for each object, some at a time, and reports what was done. Those
-// that an interrupt leaves undone have errInterrupted.
+// each calls a function for each object, several at a time, and reports the progress. Objects that an interrupt leaves
+// undone get errInterrupted.
 func (s *Session) each(
 	ctx context.Context, names []types.NamespacedName, done string, do func(i int) error,
 ) []error {

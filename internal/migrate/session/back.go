@@ -39,7 +39,7 @@ func (s *Session) Back(ctx context.Context, names []types.NamespacedName) error 
 	return errors.Join(failures(names, errs)...)
 }
 
-// show prints what would be restored, and returns it. What cannot be read now is named when it is to be restored.
+// show prints the manifests to restore, and returns them. An unreadable one is reported when it is to be restored.
 func (s *Session) show(
 	ctx context.Context, names []types.NamespacedName,
 ) (map[types.NamespacedName]*unstructured.Unstructured, error) {
@@ -63,7 +63,7 @@ func (s *Session) show(
 	return found, nil
 }
 
-// unproven is how many of the manifests are in no file.
+// unproven returns the number of manifests without a file.
 func (s *Session) unproven(found map[types.NamespacedName]*unstructured.Unstructured) int {
 	n := 0
 	for _, manifest := range found {
@@ -74,7 +74,7 @@ func (s *Session) unproven(found map[types.NamespacedName]*unstructured.Unstruct
 	return n
 }
 
-// MayRestore implements that of steps.Runner: what is restored is in a file, or the user has seen it and agreed.
+// MayRestore implements that of steps.Runner: the manifest must be in a file, or confirmed by the user.
 func (s *Session) MayRestore(manifest *unstructured.Unstructured) error {
 	name := types.NamespacedName{Namespace: manifest.GetNamespace(), Name: manifest.GetName()}
 	seen, isSeen := s.shown[name]

@@ -72,7 +72,7 @@ func (f *forged) DeleteWorkloadAutoscaler(context.Context, *plimsollv1alpha1.Wor
 	return nil
 }
 
-// session is a run of --back --apply over it.
+// session returns a run of --back --apply over it.
 func (f *forged) session(folder string, out *bytes.Buffer) *Session {
 	s := sessionOf(out)
 	s.Kind, s.Backups = keda.Kind, &Backups{Folder: folder}

@@ -17,17 +17,17 @@ import (
 // maxFiles bounds the files of one object.
 const maxFiles = 1000
 
-// Backups are the manifests of what was replaced, in files of a folder. They are what proves that an object was there:
-// every user who may change a WorkloadAutoscaler can write its annotation.
+// Backups has the manifests of replaced objects, in files of a folder. Only these prove that an object existed: every
+// user who may change a WorkloadAutoscaler can write its annotation.
 type Backups struct {
-	// Folder is where they are.
+	// Folder is the folder of the files.
 	Folder string
 
-	// mu is held while a file is chosen: two names may have the same.
+	// mu is held while a file name is chosen: two objects may lead to the same name.
 	mu sync.Mutex
 }
 
-// Name is that of the object's n-th file, from 0.
+// Name returns that of the object's n-th file, from 0.
 func (b *Backups) Name(manifest *unstructured.Unstructured, n int) string {
 	kind := "hpa"
 	if manifest.GetKind() != hpaKind {
@@ -40,8 +40,7 @@ func (b *Backups) Name(manifest *unstructured.Unstructured, n int) string {
 	return base + "." + kind + ".yaml"
 }
 
-// Keep writes a manifest to a new file, and returns its name. A file with the same content stays, and one with another
-// content too.
+// Keep writes a manifest to a new file, and returns its name. It never overwrites a file.
 func (b *Backups) Keep(manifest *unstructured.Unstructured) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +63,7 @@ func (b *Backups) Keep(manifest *unstructured.Unstructured) (string, error) {
 	return "", fmt.Errorf("%s: there are %d such files", b.Name(manifest, 0), maxFiles)
 }
 
-// Has reports whether one of the object's files has the manifest, in whatever form.
+// Has reports whether one of the object's files has the manifest, in any format.
 func (b *Backups) Has(manifest *unstructured.Unstructured) bool {
 	for n := range maxFiles {
 		text, err := os.ReadFile(b.Name(manifest, n))
@@ -82,13 +81,13 @@ func (b *Backups) Has(manifest *unstructured.Unstructured) bool {
 	return false
 }
 
-// write writes a file that is there whole, or not at all.
+// write writes a file atomically.
 func write(name string, text []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(name), ".plimsoll-*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // It is not there any more if all went well.
+	defer func() { _ = os.Remove(file.Name()) }() // After success it no longer exists.
 	if _, err = file.Write(text); err == nil {
 		err = file.Sync()
 	}

@@ -18,24 +18,24 @@ import (
 // HPA is the kind of HorizontalPodAutoscalers.
 const HPA = "HorizontalPodAutoscaler"
 
-// Objects are those of the manifests.
+// Objects has the objects of the manifests.
 type Objects struct {
-	// Migrated are the HPAs and ScaledObjects with the labels.
+	// Migrated has the HPAs and ScaledObjects with the labels.
 	Migrated []*unstructured.Unstructured
-	// Places are where they are.
+	// Places has their positions.
 	Places map[*unstructured.Unstructured]objects.Place
 
 	authentications map[place]*unstructured.Unstructured
 }
 
-// place is where a TriggerAuthentication is.
+// place is the position of a TriggerAuthentication.
 type place struct {
 	reference keda.Reference
 	namespace string
 }
 
-// Authentications are the TriggerAuthentications that a ScaledObject names. One without a namespace
-// goes to that of the objects it is applied with.
+// Authentications returns the TriggerAuthentications that a ScaledObject names. One without a namespace belongs to the
+// namespace of the objects that it is applied with.
 func (o *Objects) Authentications(object *unstructured.Unstructured) map[keda.Reference]*unstructured.Unstructured {
 	found := map[keda.Reference]*unstructured.Unstructured{}
 	for _, to := range keda.References(object) {
@@ -53,7 +53,7 @@ func (o *Objects) Authentications(object *unstructured.Unstructured) map[keda.Re
 	return found
 }
 
-// collector keeps what a migration needs, and ignores objects of other kinds.
+// collector keeps the objects for a migration, and ignores objects of other kinds.
 type collector struct {
 	Objects
 
@@ -67,13 +67,13 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	isKEDA := o.GetAPIVersion() == keda.APIVersion
 	switch kind := o.GetKind(); {
 	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
-		// One whose labels cannot be read is not left out in silence.
+		// Do not ignore an object with unreadable labels silently.
 		if c.selector.Matches(labels.Set(o.GetLabels())) || typed.CheckMetadata(o.Object) != nil {
 			c.Migrated = append(c.Migrated, o)
 			c.Places[o] = from
 		}
 	case kind == HPA, kind == keda.Kind, kind == keda.JobKind:
-		// These are autoscalers too, and must not look migrated.
+		// These are autoscalers too, and must not appear to be migrated.
 		c.unreadable = append(c.unreadable, fmt.Errorf("%s:%d: %s %s of %s: it cannot be migrated, only %s of "+
 			"autoscaling/v1 and autoscaling/v2 and %s of %s can", from.File, from.Line, kind, o.GetName(), o.GetAPIVersion(),
 			HPA, keda.Kind, keda.APIVersion))
@@ -84,8 +84,8 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	}
 }
 
-// authenticate keeps an authentication. Two that differ cannot be told apart, as those without a namespace that folders
-// of several environments have: which of them a ScaledObject is applied with is not known.
+// authenticate keeps an authentication. Two different ones with the same name are ambiguous, such as those without a
+// namespace in the folders of several environments: it is unknown with which one a ScaledObject is applied.
 func (c *collector) authenticate(o *unstructured.Unstructured, namespace string, from objects.Place) {
 	at := place{keda.Reference{Kind: o.GetKind(), Name: o.GetName()}, namespace}
 	if other := c.authentications[at]; other != nil && !reflect.DeepEqual(other.Object["spec"], o.Object["spec"]) {
@@ -101,8 +101,8 @@ func (c *collector) LeaveOut(place objects.Place, err error) {
 }
 
 // ReadManifests reads the HPAs and ScaledObjects with these labels from files and folders, and the
-// TriggerAuthentications beside them, whatever their labels; - is standard input. The error names what
-// cannot be read.
+// TriggerAuthentications beside them, whatever their labels; - means standard input. The error names unreadable files
+// and objects.
 func ReadManifests(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
 	c := &collector{selector: selector, Objects: Objects{
 		Places: map[*unstructured.Unstructured]objects.Place{}, authentications: map[place]*unstructured.Unstructured{},

@@ -1,4 +1,4 @@
-// Package session is one run of plimsoll migrate, with what it reads from manifests.
+// Package session is one run of plimsoll migrate, including the manifests that it reads.
 package session
 
 import (
@@ -21,13 +21,13 @@ import (
 // Printer prints manifests to one writer, and findings to another.
 type Printer struct {
 	Out, Findings io.Writer
-	// Places are where objects of files are.
+	// Places has the positions of objects in files.
 	Places map[*unstructured.Unstructured]objects.Place
 
 	printed, failed int
 }
 
-// OptionsOf is how a ScaledObject is converted.
+// OptionsOf returns the options for the conversion of a ScaledObject.
 type OptionsOf func(*unstructured.Unstructured) keda.Options
 
 // Convert prints the WorkloadAutoscaler of an HPA or a ScaledObject, unless the API server would refuse it.
@@ -64,7 +64,7 @@ func (p *Printer) Convert(ctx context.Context, object *unstructured.Unstructured
 	return p.Print(raw)
 }
 
-// Back prints what was replaced, and what is lost with the WorkloadAutoscaler.
+// Back prints the replaced object, and what is lost with the WorkloadAutoscaler.
 func (p *Printer) Back(original *unstructured.Unstructured, lost []convert.Finding) error {
 	p.report(original, lost)
 	return p.Print(original.Object)
@@ -98,7 +98,7 @@ func (p *Printer) Print(raw map[string]any) error {
 	return err
 }
 
-// Result is an error if something could not be migrated, or if there was nothing.
+// Result returns an error if an object could not be migrated, or if there was none.
 func (p *Printer) Result() error {
 	switch {
 	case p.failed > 0:
@@ -109,7 +109,7 @@ func (p *Printer) Result() error {
 	return nil
 }
 
-// title names an object, and where the field is in its file.
+// title returns the object's name, and the field's position in its file.
 func (p *Printer) title(object *unstructured.Unstructured, field string) string {
 	name := object.GetName()
 	if namespace := object.GetNamespace(); namespace != "" {

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FewObjects is how many objects have a line for each step. Of more there is a count.
+// FewObjects is the largest number of objects with a line for each step. For more there is only a count.
 const FewObjects = 10
 
-// progressPeriod is how often the count is printed.
+// progressPeriod is the time between two prints of the count.
 const progressPeriod = time.Second
 
-// progress prints how many objects are done.
+// progress prints the number of objects that are done.
 type progress struct {
 	out   io.Writer
 	total int
@@ -40,7 +40,7 @@ func (p *progress) add(name types.NamespacedName) {
 	}
 }
 
-// Lines makes writers of lines wait for each other.
+// Lines returns a writer that serializes the lines of several goroutines.
 func Lines(w io.Writer) io.Writer { return &lines{w: w} }
 
 type lines struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// Lost are the metrics of a WorkloadAutoscaler that what it replaced does not have, of
-// the types that Plimsoll reads itself: nothing else has them.
+// Lost returns the metrics of a WorkloadAutoscaler that the replaced object does not have, of the types that only
+// Plimsoll reads.
 func Lost(w *plimsollv1alpha1.WorkloadAutoscaler, original *unstructured.Unstructured) []convert.Finding {
 	replaced := map[string]bool{}
 	if original.GetKind() == keda.Kind {
@@ -36,7 +36,7 @@ func Lost(w *plimsollv1alpha1.WorkloadAutoscaler, original *unstructured.Unstruc
 	return r.Findings
 }
 
-// server is what Plimsoll asks for a metric; empty if the metric comes from elsewhere.
+// server returns the server that Plimsoll calls for a metric; empty if the metric comes from elsewhere.
 func server(m *plimsollv1alpha1.MetricSpec) string {
 	switch {
 	case m.PodEndpoint != nil:

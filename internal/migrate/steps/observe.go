@@ -17,20 +17,19 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// Comparison is of the replica counts that an HPA and its WorkloadAutoscaler want. Of a
-// ScaledObject it is the HPA that KEDA made.
+// Comparison compares the replica counts that an HPA and its WorkloadAutoscaler want. For a ScaledObject it is the HPA
+// that KEDA created.
 type Comparison struct {
 	Name types.NamespacedName
-	// Samples is how often both were read and wanted a count, Equal how often the same.
+	// Samples is the number of reads in which both had a count, Equal the number of those with equal counts.
 	Samples, Equal int
 	// HPA and WorkloadAutoscaler are the last counts, Replicas the target's.
 	HPA, WorkloadAutoscaler, Replicas int32
-	// LargestDifference is the WorkloadAutoscaler's count less the HPA's, where it was the
-	// furthest from 0.
+	// LargestDifference is the largest difference, by its absolute value, of the WorkloadAutoscaler's count and the HPA's.
 	LargestDifference int32
 	// Reason is the WorkloadAutoscaler's.
 	Reason string
-	// Problem is why the WorkloadAutoscaler cannot replace the HPA now; empty if it can.
+	// Problem is the reason why the WorkloadAutoscaler cannot replace the HPA now; empty if it can.
 	Problem string
 }
 
@@ -47,11 +46,11 @@ const anotherAutoscaler = "TargetHasAnotherAutoscaler"
 // samplesPerSecond bounds the reads of a comparison of many objects.
 const samplesPerSecond = 50
 
-// progressPeriod is how often Observe reports how long it still takes.
+// progressPeriod is the time between two reports of the remaining time by Observe.
 const progressPeriod = 15 * time.Second
 
 // Observe compares for the duration, and for up to the timeout longer if Plimsoll's controller has not decided on all
-// objects by then. The progress takes how long it still takes.
+// objects by then. It calls progress with the remaining time.
 func (r *Runner) Observe(
 	ctx context.Context, names []types.NamespacedName, duration time.Duration, progress func(left time.Duration),
 ) ([]Comparison, error) {
@@ -101,8 +100,8 @@ func isAnyUndecided(all []Comparison) bool {
 	})
 }
 
-// refuseDifferent keeps those from being replaced that never wanted what their HPA did. While a load changes, Plimsoll
-// is ahead of the HPA, but not all the time.
+// refuseDifferent sets a problem for objects whose counts were never equal. While a load changes, Plimsoll reacts
+// earlier than the HPA, but not all the time.
 func refuseDifferent(all []Comparison) {
 	for i := range all {
 		if c := &all[i]; c.Problem == "" && c.Equal == 0 {
@@ -113,13 +112,12 @@ func refuseDifferent(all []Comparison) {
 	}
 }
 
-// workers is how many objects are read or written at a time. The API server shares its
-// capacity out among its users, and answers what is too much with 429, after which the
-// client waits.
+// workers is the number of objects that are read or written at once. The API server divides its capacity among its
+// users, and responds to excess requests with 429, after which the client waits.
 const workers = 8
 
-// Each calls do for each of n objects, some at a time, until the context ends. It returns
-// how many it was called for, the first ones.
+// Each calls do for each of n objects, several at a time, until the context ends. It returns the number of calls; these
+// are for the first objects.
 func Each(ctx context.Context, n int, do func(i int)) (begun int) {
 	var all errgroup.Group
 	all.SetLimit(workers)
@@ -168,10 +166,10 @@ func (c *Comparison) sample(s *State) {
 
 func abs(n int32) int32 { return max(n, -n) }
 
-// scalingActive is the condition that is false where no metric can be read.
+// scalingActive is the condition that is false if no metric can be read.
 const scalingActive = "ScalingActive"
 
-// problem is why the WorkloadAutoscaler must not replace the HPA now.
+// problem returns why the WorkloadAutoscaler must not replace the HPA now.
 func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	isYielding := slices.ContainsFunc(w.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionFalse && c.Reason == anotherAutoscaler
@@ -180,7 +178,7 @@ func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutosca
 	case observed == nil || *observed < w.Generation:
 		return notDecided
 	case !isYielding:
-		// Both would act once it is Active.
+		// Both would act once the WorkloadAutoscaler is Active.
 		return notSeen
 	case isUnscalable(hpa):
 		return ""
@@ -188,7 +186,7 @@ func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutosca
 	return unread(w)
 }
 
-// unread is which metric the WorkloadAutoscaler cannot read, and why; empty if it reads all.
+// unread returns the metric that the WorkloadAutoscaler cannot read, and why; empty if it reads all.
 func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	for i := range w.Status.Metrics {
 		if m := &w.Status.Metrics[i]; m.Failure != nil {
@@ -205,7 +203,7 @@ func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	return ""
 }
 
-// scalingDisabled is the reason of an HPA that reads no metric because its target has no replicas, as KEDA leaves it.
+// scalingDisabled is the reason of an HPA that reads no metric because KEDA has scaled its target to zero.
 const scalingDisabled = "ScalingDisabled"
 
 // isUnscalable reports whether the HPA cannot read its metrics either.
@@ -214,7 +212,7 @@ func isUnscalable(hpa *unstructured.Unstructured) bool {
 	return c["status"] == string(metav1.ConditionFalse) && c["reason"] != scalingDisabled
 }
 
-// ableToScale is the condition of an HPA that is false where its target cannot be read, with this reason.
+// ableToScale is the condition of an HPA that is false, with this reason, if its target cannot be read.
 const (
 	ableToScale    = "AbleToScale"
 	failedGetScale = "FailedGetScale"
@@ -230,7 +228,7 @@ func checkTarget(hpa *unstructured.Unstructured) error {
 		"or create the target", failedGetScale, c["message"])
 }
 
-// conditionOf is a condition of the HPA's status; nil if it has none of the type.
+// conditionOf returns a condition of the HPA's status; nil if it has none of the type.
 func conditionOf(hpa *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(hpa.Object, "status", "conditions")
 	for _, each := range conditions {
@@ -241,9 +239,8 @@ func conditionOf(hpa *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// WriteTable writes the comparisons, a line for each object: its replicas, what both want, how often they wanted the
-// same, and by how much they were apart at most. Why an object is not replaced is an error that is printed with the
-// others.
+// WriteTable writes the comparisons, a line for each object: its replicas, both counts, how often these were equal, and
+// the largest difference. The reasons why objects are not replaced are printed with the other errors.
 func WriteTable(w io.Writer, all []Comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NAMESPACE\tNAME\tNOW\tHPA\tWLA\tEQUAL\tAPART\tWHY")

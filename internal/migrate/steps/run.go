@@ -16,14 +16,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// Cluster reads and writes the objects. A write that depends on what was read fails with
-// a conflict if that has changed since.
+// Cluster reads and writes the objects. A write that depends on a read object fails with a conflict if that has changed
+// since.
 type Cluster interface {
 	// State reads the objects.
 	State(ctx context.Context, name types.NamespacedName) (*State, error)
 	// Remove deletes the HPA as it was read, or pauses the ScaledObject.
 	Remove(ctx context.Context, read *State) error
-	// Restore creates what the manifest has, or resumes the ScaledObject as it was read.
+	// Restore creates the object of the manifest, or resumes the ScaledObject as it was read.
 	Restore(ctx context.Context, read *State, manifest *unstructured.Unstructured) error
 	CreateWorkloadAutoscaler(ctx context.Context, w *plimsollv1alpha1.WorkloadAutoscaler) error
 	// SetMode changes the WorkloadAutoscaler as it was read: its mode and the annotation
@@ -40,35 +40,35 @@ type Cluster interface {
 // Runner migrates objects.
 type Runner struct {
 	Cluster Cluster
-	// Backup keeps the manifest of what is replaced before it is deleted or paused, and returns where.
+	// Backup saves the manifest of the original before it is deleted or paused, and returns the file.
 	Backup func(*unstructured.Unstructured) (string, error)
 	// MayRestore returns an error if the manifest must not be restored: it comes from an annotation, which every user
 	// who may change the WorkloadAutoscaler can write, and is restored with the permissions of the command's user.
 	MayRestore func(manifest *unstructured.Unstructured) error
-	// Report takes a line about an object, Warn one that the user must not miss.
+	// Report receives a line about an object, Warn one that the user must not miss.
 	Report, Warn func(name types.NamespacedName, message string)
-	// Poll is how long to wait between two reads.
+	// Poll is the time between two reads.
 	Poll time.Duration
 	// Timeout bounds the wait for a controller or a deletion.
 	Timeout time.Duration
-	// AcceptsDifferences replaces also what never wanted the same count as its WorkloadAutoscaler, and what has a metric
-	// that kube-controller-manager cannot read.
+	// AcceptsDifferences also replaces objects that never wanted the same count as their WorkloadAutoscalers, and objects
+	// with a metric that kube-controller-manager cannot read.
 	AcceptsDifferences bool
 }
 
 // Conflicts are retried this often at once, and then until the timeout: other writers change the status of the objects.
 const maxAttempts = 20
 
-// Prepare does what precedes the comparison: the original acts and the WorkloadAutoscaler
-// shows its decisions afterwards, or isDone says that the original is gone.
+// Prepare does the steps before the comparison: afterwards the original acts and the WorkloadAutoscaler shows its
+// decisions, or isDone is set because the original is gone.
 func (r *Runner) Prepare(ctx context.Context, name types.NamespacedName) (isDone bool, err error) {
 	return r.forward(ctx, name, Activate, Remove)
 }
 
-// errNotCompared is returned where another WorkloadAutoscaler would have to be made than the one that was compared.
+// errNotCompared is returned if the conversion now gives another WorkloadAutoscaler than the compared one.
 var errNotCompared = errors.New("it was changed after the comparison, so it stays; run the command again")
 
-// Finish does the rest. It begins nothing again: what it activates is what was compared.
+// Finish does the remaining steps. It never starts over: it only activates the compared WorkloadAutoscaler.
 func (r *Runner) Finish(ctx context.Context, name types.NamespacedName) error {
 	isDone, err := r.forward(ctx, name, CreatePreview, DeletePreview)
 	if err == nil && !isDone {
@@ -77,7 +77,7 @@ func (r *Runner) Finish(ctx context.Context, name types.NamespacedName) error {
 	return err
 }
 
-// errUnread is returned where KEDA does not serve the metrics of a paused ScaledObject.
+// errUnread is returned if KEDA does not serve the metrics of a paused ScaledObject.
 var errUnread = errors.New("its metrics cannot be read any more")
 
 func (r *Runner) forward(ctx context.Context, name types.NamespacedName, stops ...Step) (isDone bool, err error) {
@@ -97,7 +97,7 @@ func (r *Runner) Back(ctx context.Context, name types.NamespacedName) error {
 	return err
 }
 
-// run takes step after step, until the end or one before which it stops.
+// run does step after step, until the end or a step before which it stops.
 func (r *Runner) run(
 	ctx context.Context, name types.NamespacedName, next func(*State) (Step, error), stops ...Step,
 ) (Step, error) {
@@ -133,8 +133,8 @@ func (r *Runner) run(
 	}
 }
 
-// awaits is what is to be waited for instead of the step; empty if nothing is. The comparison may be long over when the
-// user has answered, and the controller may have ended since. That it decides on what is Active shows that it runs.
+// awaits returns what to wait for instead of the step; empty if nothing. When the user has answered, the comparison may
+// be long over, and the controller may have ended since. A decision on the Active object shows that it runs.
 func (s *State) awaits(step Step) (instead Step, what string) {
 	switch step {
 	case AwaitDeletion:
@@ -157,7 +157,8 @@ func isRetried(err error) bool {
 
 var errTimeout = errors.New("it takes too long; run the command again later")
 
-// controllerPoll is how long to wait for Plimsoll's controller between two reads: it decides on a change at once.
+// controllerPoll is the time between two reads while waiting for Plimsoll's controller, which decides on a change at
+// once.
 const controllerPoll = 200 * time.Millisecond
 
 func (r *Runner) await(ctx context.Context, step Step, deadline time.Time) error {
@@ -208,7 +209,7 @@ func (r *Runner) runStep(ctx context.Context, name types.NamespacedName, step St
 	return err
 }
 
-// checkReadable refuses what a comparison could show nothing of: an HPA without a target, or with a metric that
+// checkReadable refuses objects that cannot be compared: an HPA without a target, or with a metric that
 // kube-controller-manager cannot read.
 func (r *Runner) checkReadable(ctx context.Context, hpa *unstructured.Unstructured) error {
 	if c := conditionOf(hpa, scalingActive); isUnscalable(hpa) && !r.AcceptsDifferences {
@@ -241,7 +242,7 @@ func (r *Runner) createPreview(ctx context.Context, name types.NamespacedName, s
 	return r.Cluster.CreateWorkloadAutoscaler(ctx, result.WorkloadAutoscaler)
 }
 
-// convert makes the WorkloadAutoscaler of mode Preview.
+// convert returns the WorkloadAutoscaler in mode Preview.
 func (s *State) convert() (*convert.Result, error) {
 	var result *convert.Result
 	var err error
@@ -270,8 +271,8 @@ func (r *Runner) remove(ctx context.Context, s *State) (report string, err error
 	return done + "; its manifest is in " + file, r.Cluster.Remove(ctx, s)
 }
 
-// complete removes the mark. KEDA's documentation does not promise that it serves external
-// metrics of a ScaledObject that is paused, so that they are read for a while before.
+// complete removes the mark. KEDA's documentation does not promise to serve the external metrics of a paused
+// ScaledObject, so complete first checks for a while that they can be read.
 func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *State) error {
 	isServed := func(m plimsollv1alpha1.MetricSpec) bool { return m.External != nil }
 	if s.isOfKEDA() && slices.ContainsFunc(s.WorkloadAutoscaler.Spec.Metrics, isServed) {
@@ -284,7 +285,7 @@ func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *Sta
 			return err
 		}
 		if s.WorkloadAutoscaler == nil || !s.isGone() {
-			return nil // The next step follows from that.
+			return nil // The objects determine the next step.
 		}
 		if why := unread(s.WorkloadAutoscaler); why != "" {
 			return fmt.Errorf("%w: %s", errUnread, why)
@@ -292,13 +293,13 @@ func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *Sta
 	}
 	mode := s.WorkloadAutoscaler.Spec.Mode
 	if mode != plimsollv1alpha1.ModePaused {
-		// One in Preview would leave the target without an autoscaler. Its user has paused the other.
+		// In Preview the target would have no autoscaler, because the user has paused the other one.
 		mode = plimsollv1alpha1.ModeActive
 	}
 	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, mode, "")
 }
 
-// mark marks that the migration is undone, and warns of what is lost by that.
+// mark marks that the migration is undone, and warns of what is lost.
 func (r *Runner) mark(ctx context.Context, name types.NamespacedName, s *State) error {
 	manifest, err := s.manifest()
 	if err == nil {

@@ -1,10 +1,8 @@
-// Package steps replaces HPAs and KEDA's ScaledObjects by WorkloadAutoscalers on a cluster,
-// and back.
+// Package steps replaces HPAs and KEDA's ScaledObjects by WorkloadAutoscalers on a cluster, and back.
 //
-// A migration is a few writes. A WorkloadAutoscaler does not act while its target has an
-// HPA, and begins by itself when that is gone, so that after each write exactly one of
-// them acts. What is next follows from the objects alone: a run that was killed after any
-// write is finished by the next one.
+// A migration is a few writes. A WorkloadAutoscaler does not act while its target has an HPA, and starts by itself when
+// that is gone, so that after each write exactly one of them acts. The objects alone determine the next step: if a run
+// is killed after any write, the next run finishes it.
 //
 //	original    WorkloadAutoscaler           next
 //	acts        none                         create it in Preview
@@ -20,9 +18,8 @@
 //	is gone     marked                       create the HPA, or resume the ScaledObject
 //	acts        any                          delete it
 //
-// The original is the HPA or the ScaledObject. A ScaledObject is gone when it is paused
-// and KEDA has deleted the HPA that it made, and acts when it is not paused and KEDA has
-// made its HPA.
+// The original is the HPA or the ScaledObject. A ScaledObject is gone when it is paused and KEDA has deleted its HPA,
+// and acts when it is not paused and KEDA has created its HPA.
 package steps
 
 import (
@@ -44,25 +41,24 @@ type State struct {
 	// Kind is that of the original.
 	Kind     string
 	Original *unstructured.Unstructured
-	// HPA is the one that acts: the original itself, or the one that KEDA made of it.
+	// HPA is the one that acts: the original itself, or the one that KEDA created for it.
 	HPA                *unstructured.Unstructured
 	WorkloadAutoscaler *plimsollv1alpha1.WorkloadAutoscaler
-	// IsNative and Authentications are how a ScaledObject is converted, as in keda.Options.
+	// IsNative and Authentications are options of the conversion of a ScaledObject, as in keda.Options.
 	IsNative        bool
 	Authentications map[keda.Reference]*unstructured.Unstructured
 }
 
-// Step is what is next.
+// Step is the next step.
 type Step string
 
 // The steps.
 const (
 	// CreatePreview creates the WorkloadAutoscaler in mode Preview.
 	CreatePreview Step = "CreatePreview"
-	// DeletePreview deletes a WorkloadAutoscaler that was made of another state of the
-	// original, and that does not act.
+	// DeletePreview deletes a WorkloadAutoscaler that comes from another state of the original, and that does not act.
 	DeletePreview Step = "DeletePreview"
-	// Activate sets the WorkloadAutoscaler to Active. The HPA keeps it from acting.
+	// Activate sets the WorkloadAutoscaler to Active. The HPA still prevents it from acting.
 	Activate Step = "Activate"
 	// Remove writes the file, and deletes the HPA or pauses the ScaledObject.
 	Remove Step = "Remove"
@@ -76,7 +72,7 @@ const (
 	DeleteWorkloadAutoscaler Step = "DeleteWorkloadAutoscaler"
 	// AwaitDeletion waits until an object that is being deleted is gone.
 	AwaitDeletion Step = "AwaitDeletion"
-	// AwaitKEDA waits until KEDA has deleted or made its HPA.
+	// AwaitKEDA waits until KEDA has deleted or created its HPA.
 	AwaitKEDA Step = "AwaitKEDA"
 	// AwaitController waits until Plimsoll's controller has decided on the WorkloadAutoscaler that is Active, and can
 	// replace the original.
@@ -85,7 +81,7 @@ const (
 	Done Step = "Done"
 )
 
-// ErrNone is returned where there is neither the original nor a WorkloadAutoscaler.
+// ErrNone is returned if there is neither the original nor a WorkloadAutoscaler.
 var ErrNone = errors.New("there is neither such an object nor a WorkloadAutoscaler of this name")
 
 func (s *State) isMigrated() bool {
@@ -110,7 +106,7 @@ func (s *State) isBeingDeleted() bool {
 
 func (s *State) isOfKEDA() bool { return s.Kind == keda.Kind }
 
-// isPaused reports whether KEDA leaves the ScaledObject's target alone.
+// isPaused reports whether KEDA does not scale the ScaledObject's target.
 func (s *State) isPaused() bool {
 	return s.isOfKEDA() && (s.Original == nil || keda.IsPaused(s.Original))
 }
@@ -123,10 +119,10 @@ func (s *State) isGone() bool {
 	return s.HPA == nil
 }
 
-// isChanging reports whether KEDA has yet to delete or to make its HPA.
+// isChanging reports whether KEDA has yet to delete or create its HPA.
 func (s *State) isChanging() bool { return s.isOfKEDA() && s.isPaused() != (s.HPA == nil) }
 
-// Forward is the next step towards the WorkloadAutoscaler.
+// Forward returns the next step towards the WorkloadAutoscaler.
 func (s *State) Forward() (Step, error) {
 	w := s.WorkloadAutoscaler
 	switch {
@@ -146,7 +142,7 @@ func (s *State) Forward() (Step, error) {
 	return s.continued(from)
 }
 
-// continued is the next step towards a WorkloadAutoscaler that is there already.
+// continued returns the next step towards a WorkloadAutoscaler that exists already.
 func (s *State) continued(from *unstructured.Unstructured) (Step, error) {
 	switch {
 	case s.isGone() && s.isMarked():
@@ -168,7 +164,7 @@ func (s *State) continued(from *unstructured.Unstructured) (Step, error) {
 	return Remove, s.check()
 }
 
-// Back is the next step towards the original.
+// Back returns the next step towards the original.
 func (s *State) Back() (Step, error) {
 	w := s.WorkloadAutoscaler
 	switch {
@@ -197,7 +193,7 @@ func (s *State) Back() (Step, error) {
 	return DeleteWorkloadAutoscaler, nil
 }
 
-// Restorable is the manifest that Back would restore; nil where it restores nothing.
+// Restorable returns the manifest that Back would restore; nil if it restores nothing.
 func (s *State) Restorable() *unstructured.Unstructured {
 	if step, err := s.Back(); err != nil || step != Mark && step != Restore {
 		return nil
@@ -209,7 +205,7 @@ func (s *State) Restorable() *unstructured.Unstructured {
 	return manifest
 }
 
-// targetOf is the kind and the name of what the HPA scales.
+// targetOf returns the kind and the name of the HPA's target.
 func targetOf(hpa *unstructured.Unstructured) (target [2]string) {
 	for i, field := range []string{"kind", "name"} {
 		target[i], _, _ = unstructured.NestedString(hpa.Object, "spec", "scaleTargetRef", field)

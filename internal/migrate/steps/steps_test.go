@@ -37,9 +37,9 @@ type fake struct {
 	// writes is how many there were. Before or after the one of this number the process
 	// is killed; never if it is 0.
 	writes, crashBefore, crashAfter int
-	// isControllerGone says that no controller decides on the WorkloadAutoscaler.
+	// isControllerGone is set if no controller decides on the WorkloadAutoscaler.
 	isControllerGone bool
-	// mayBePaused says that none need act.
+	// mayBePaused is set if none need act.
 	mayBePaused bool
 	// onState is called before each read.
 	onState func()
@@ -80,7 +80,7 @@ func (f *fake) wlaActs() bool {
 	return w != nil && w.Spec.Mode == plimsollv1alpha1.ModeActive && f.state.HPA == nil
 }
 
-// write is one write: it fails, or changes the state, and the process may be killed.
+// write returns one write: it fails, or changes the state, and the process may be killed.
 func (f *fake) write(what string, change func() error) error {
 	if f.fails != nil {
 		return f.fails
@@ -134,7 +134,7 @@ func conflict() error {
 	return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, web.Name, errors.New("it has changed"))
 }
 
-// asRead is a conflict if the object is not the one that was read.
+// asRead returns a conflict if the object is not the one that was read.
 func asRead(read, now metav1.Object) error {
 	if read.GetUID() != now.GetUID() || read.GetResourceVersion() != now.GetResourceVersion() {
 		return conflict()

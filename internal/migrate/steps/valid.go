@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
-// CheckResult adds what the API server would refuse of the WorkloadAutoscaler to the findings, and reports whether it
-// would accept it.
+// CheckResult adds the fields that the API server would refuse to the findings, and reports whether it would accept the
+// WorkloadAutoscaler.
 func CheckResult(ctx context.Context, r *convert.Result) (isAccepted bool, err error) {
 	raw, err := convert.Printable(r.WorkloadAutoscaler)
 	if err != nil {
@@ -26,7 +26,7 @@ func CheckResult(ctx context.Context, r *convert.Result) (isAccepted bool, err e
 	}
 	meta := r.WorkloadAutoscaler.ObjectMeta.DeepCopy()
 	if meta.Namespace == "" {
-		// It will be that of whoever applies it.
+		// The user who applies it will set the namespace.
 		meta.Namespace = metav1.NamespaceDefault
 	}
 	refused = append(refused, validation.ValidateObjectMeta(meta, true, validation.NameIsDNSSubdomain,
@@ -38,7 +38,7 @@ func CheckResult(ctx context.Context, r *convert.Result) (isAccepted bool, err e
 	})
 	for _, e := range refused {
 		if isTriggerLost && e.Field == "spec.metrics" && e.Type == field.ErrorTypeRequired {
-			continue // there is none because the triggers are lost, which is said
+			continue // missing because the triggers are lost, which is a finding of its own
 		}
 		r.Lose(e.Field, "the API server refuses the WorkloadAutoscaler: %s", e.ErrorBody())
 	}

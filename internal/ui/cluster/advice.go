@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// adviceHolds is how long findings are shown before the namespace is read again, adviceTimeout how long that may take.
+	// adviceHolds is the time for which findings are shown before the namespace is read again, adviceTimeout bounds the
+	// read.
 	adviceHolds   = time.Minute
 	adviceTimeout = time.Minute
-	// mostNamespaces is of how many namespaces findings are kept.
+	// mostNamespaces is the number of namespaces whose findings are kept.
 	mostNamespaces = 50
 )
 
 // advice has the findings of plimsoll advise, by namespace. They need all objects of the namespace, and are therefore
-// read while the page shows the rest already.
+// read while the page already shows the rest.
 type advice struct {
 	client dynamic.Interface
-	// clusterFlags are those by which commands name the cluster.
+	// clusterFlags has the flags that select the cluster in commands.
 	clusterFlags []string
 
 	mu sync.Mutex
@@ -35,7 +36,7 @@ type advice struct {
 	byNamespace map[string]*advised
 }
 
-// newAdvice makes an Advice; it calls no API. Commands name the cluster by the flags.
+// newAdvice returns an advice; it calls no API. clusterFlags select the cluster in commands.
 func newAdvice(config *rest.Config, clusterFlags []string) (*advice, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -44,7 +45,7 @@ func newAdvice(config *rest.Config, clusterFlags []string) (*advice, error) {
 	return &advice{client: client, clusterFlags: clusterFlags, byNamespace: map[string]*advised{}}, nil
 }
 
-// advised are the findings of a namespace.
+// advised has the findings of a namespace.
 type advised struct {
 	at        time.Time
 	isReading bool
@@ -54,7 +55,7 @@ type advised struct {
 	err       error
 }
 
-// Add adds the findings about an object and its target, and says what is missing.
+// Add adds the findings about an object and its target, and notes about missing ones.
 func (a *advice) Add(ctx context.Context, o *view.Object) {
 	known := a.of(ctx, o.Row.Namespace)
 	switch {
@@ -81,7 +82,7 @@ func (a *advice) Add(ctx context.Context, o *view.Object) {
 	o.Findings = &findings
 }
 
-// Read reads a namespace now: what is found in it is there for Add when it returns.
+// Read reads a namespace now: its findings are available to Add when it returns.
 func (a *advice) Read(ctx context.Context, namespace string) {
 	known := &advised{isReading: true}
 	a.mu.Lock()
@@ -108,7 +109,7 @@ func findingOf(f *rules.Finding) view.Finding {
 	return out
 }
 
-// of is what is known of a namespace. What is old is read again meanwhile.
+// of returns the known findings of a namespace, and starts to read outdated ones again.
 func (a *advice) of(ctx context.Context, namespace string) advised {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +137,7 @@ func (a *advice) read(ctx context.Context, namespace string, into *advised) {
 	*into = advised{at: time.Now(), isRead: true, findings: report.Findings, skipped: report.Skipped, err: err}
 }
 
-// report checks the rules that need no past load: that is read for all autoscalers of a namespace, and takes long.
+// report checks the rules that need no past load: reading that for all autoscalers of a namespace takes long.
 func (a *advice) report(ctx context.Context, namespace string) (rules.Report, error) {
 	reader := readcluster.Reader{Client: a.client, Namespace: namespace, ClusterFlags: a.clusterFlags}
 	collection, err := reader.Read(ctx, time.Now())

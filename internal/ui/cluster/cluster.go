@@ -23,14 +23,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// Config says what is read.
+// Config configures a Reader.
 type Config struct {
 	REST *rest.Config
 	// Context is the name that the page shows.
 	Context string
-	// ClusterFlags are those by which commands name the cluster.
+	// ClusterFlags has the flags that select the cluster in commands.
 	ClusterFlags []string
-	// Namespace is the one whose autoscalers are shown; empty for all.
+	// Namespace restricts the autoscalers to one namespace; empty means all.
 	Namespace string
 	Finder    leader.Finder
 	Explain   explainer.Options
@@ -47,7 +47,7 @@ type Reader struct {
 	watches []*watched
 }
 
-// New makes a Reader; it calls no API.
+// New returns a Reader; it calls no API.
 func New(config Config) (*Reader, error) {
 	own := rest.CopyConfig(config.REST)
 	own.WarningHandler = rest.NoWarnings{}
@@ -66,7 +66,7 @@ func New(config Config) (*Reader, error) {
 	return r, err
 }
 
-// watch makes the informers. What they keep of an object is its row's.
+// watch creates the informers. They keep only the fields of an object's row.
 func (r *Reader) watch(config *rest.Config) error {
 	ofHPAs := &watched{kind: view.HPA, resource: "horizontalpodautoscalers.autoscaling"}
 	ofWLAs := &watched{kind: view.WLA, resource: "workloadautoscalers.plimsoll.dev"}
@@ -105,7 +105,7 @@ func (r *Reader) watch(config *rest.Config) error {
 	return r.watchTargets(config)
 }
 
-// watchTargets makes the informers of what is scaled.
+// watchTargets creates the informers of targets.
 func (r *Reader) watchTargets(config *rest.Config) (err error) {
 	for kind, resource := range map[string]string{
 		deploymentKind: "deployments.apps", statefulSetKind: "statefulsets.apps",
@@ -125,7 +125,7 @@ func (r *Reader) watchTargets(config *rest.Config) (err error) {
 	return nil
 }
 
-// withoutManagers leaves out what is as large as its writers like, and is not shown.
+// withoutManagers removes managedFields, whose size is unlimited, and which are not shown.
 func withoutManagers(object any) (any, error) {
 	if o, isObject := object.(metav1.Object); isObject {
 		o.SetManagedFields(nil)
@@ -172,7 +172,7 @@ func (r *Reader) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Overview is what has changed since a revision; all after 0.
+// Overview returns the changes since a revision; everything after 0.
 func (r *Reader) Overview(since int64) *view.Overview {
 	o := &view.Overview{
 		Context: r.config.Context, Namespace: r.config.Namespace, Now: time.Now().UnixMilli(), Notes: []view.Note{},

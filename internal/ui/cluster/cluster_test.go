@@ -122,7 +122,7 @@ func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason) {
 	})
 }
 
-// listOf is a list of objects in YAML.
+// listOf returns a list of objects in YAML.
 func listOf(t testing.TB, apiVersion, kind string, items ...string) string {
 	t.Helper()
 	list := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"resourceVersion": "7"}}
@@ -142,7 +142,7 @@ func listOf(t testing.TB, apiVersion, kind string, items ...string) string {
 	return string(text)
 }
 
-// running is a Reader of that API that watches, and the address of the API.
+// running returns a Reader of that API that watches, and the address of the API.
 func running(t testing.TB, a *api) *Reader {
 	t.Helper()
 	reader, _ := runningAt(t, a, "")
@@ -219,7 +219,7 @@ func TestHalfOfTheRights(t *testing.T) {
 	}
 }
 
-// noteOf is what a Reader says of a kind of objects; empty if nothing.
+// noteOf returns what a Reader says of a kind of objects; empty if nothing.
 func noteOf(reader *Reader, kind string) string {
 	for _, note := range reader.Overview(0).Notes {
 		if note.What == kind+"s" {
@@ -229,8 +229,8 @@ func noteOf(reader *Reader, kind string) string {
 	return ""
 }
 
-// TestAPIServerAway: while nothing is read, it is said that what is shown is old, and no longer when it is read again. An
-// informer tells nobody of a refused connection.
+// TestAPIServerAway: while the API server does not respond, the page shows that its objects are old, and removes that
+// once they are read again. An informer does not report a refused connection.
 func TestAPIServerAway(t *testing.T) {
 	a := &api{objects: map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa}}
 	reader, server := runningAt(t, a, "")
@@ -373,8 +373,8 @@ lastTimestamp: "%s"
 	}
 }
 
-// TestControllerHangs: what is not the controller's is shown at once, and however many pages ask, the controller is asked
-// once. What it answers at last is shown.
+// TestControllerHangs: objects of the API server are shown at once; any number of pages leads to one request to the
+// controller, whose response is shown once it arrives.
 func TestControllerHangs(t *testing.T) {
 	a := &api{hang: make(chan struct{}), objects: map[string]string{
 		hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa,
@@ -441,7 +441,7 @@ func TestNoObject(t *testing.T) {
 	}
 }
 
-// many are HPAs in one list.
+// many returns HPAs in one list.
 func many(t testing.TB, count int) string {
 	t.Helper()
 	items := make([]string, count)

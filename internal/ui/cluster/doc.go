@@ -1,3 +1,3 @@
-// Package cluster reads for the page of plimsoll ui what the caller of the command may read: lists of autoscalers, that
-// it watches, and one of them as plimsoll explain explains it. It writes nothing.
+// Package cluster reads the data for the page of plimsoll ui with the permissions of the command's user: it watches
+// lists of autoscalers, and explains one of them like plimsoll explain. It writes nothing.
 package cluster

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// mostEvents is how many events of an object are read.
+// mostEvents bounds the events read for an object.
 const mostEvents = 500
 
 // addEvents adds the API server's events about an object, or why they cannot be read.
@@ -36,7 +36,7 @@ func (r *Reader) addEvents(ctx context.Context, o *view.Object) {
 	}
 	for i := range list.Items {
 		e := &list.Items[i]
-		// A server may not know the selector.
+		// A server may not support the selector.
 		if e.InvolvedObject.Kind != o.Row.Kind || e.InvolvedObject.Name != o.Row.Name {
 			continue
 		}

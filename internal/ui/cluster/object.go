@@ -21,10 +21,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/whatif"
 )
 
-// ahead says how far the time axis goes on after now: by one part in ahead of the past that it shows.
+// ahead is the divisor of the shown past that gives the length of the time axis after now.
 const ahead = 4
 
-// Object is all about one autoscaler, with what was recorded of the last part of its time.
+// Object returns all data about one autoscaler, with its record of the last part of its time.
 func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
 	row, ok := r.rows.row(view.IDOf(kind, namespace, name))
 	if !ok {
@@ -77,7 +77,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	return o, nil
 }
 
-// missing is why there is no row: the objects of a kind may not be read, or not yet.
+// missing returns why there is no row: the objects of a kind cannot be read, or not yet.
 func (r *Reader) missing(kind string) error {
 	for _, w := range r.watches {
 		if note, isOne := w.note(); isOne && w.kind == kind {
@@ -87,7 +87,7 @@ func (r *Reader) missing(kind string) error {
 	return server.ErrNotFound
 }
 
-// addAge says that a part is old.
+// addAge adds a note that a part is old.
 func addAge(o *view.Object, what string, at time.Time) {
 	if time.Since(at) > partIsNew {
 		why := "it is as of " + at.Format(time.TimeOnly) + ", and is being read"
@@ -95,7 +95,7 @@ func addAge(o *view.Object, what string, at time.Time) {
 	}
 }
 
-// addPast adds what was recorded of the last part of the time.
+// addPast adds the record of the last part of the time.
 func (r *Reader) addPast(ctx context.Context, row *view.Row, last time.Duration, into *view.Object) {
 	report, err := r.reader.Report(ctx, keyOf(row), last, time.Now())
 	if err != nil {
@@ -118,7 +118,7 @@ func keyOf(row *view.Row) observe.Key {
 	return key
 }
 
-// explain adds what plimsoll explain prints, and what it has in numbers, for a time axis from a time on.
+// explain adds the output of plimsoll explain, and its numbers, for a time axis from a time on.
 func (r *Reader) explain(ctx context.Context, o *view.Object, from time.Time) error {
 	key := keyOf(&o.Row)
 	if key.Kind == observe.VerticalPodAutoscaler {
@@ -137,7 +137,7 @@ func (r *Reader) explain(ctx context.Context, o *view.Object, from time.Time) er
 	return nil
 }
 
-// manifest is the object as YAML, as the cache has it.
+// manifest returns the cached object as YAML.
 func (r *Reader) manifest(kind, namespace, name string) string {
 	for _, w := range r.watches {
 		if w.kind != kind {
@@ -156,7 +156,7 @@ func (r *Reader) manifest(kind, namespace, name string) string {
 	return ""
 }
 
-// whole is a copy of an object with its kind and version, which clients leave out, and without managedFields.
+// whole returns a copy of an object with its kind and version, which clients leave out, and without managedFields.
 func whole(object any) any {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
@@ -175,7 +175,7 @@ func whole(object any) any {
 	return object
 }
 
-// WhatIf plays other settings of a horizontal autoscaler.
+// WhatIf simulates other settings of a horizontal autoscaler.
 func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error) {
 	if _, ok := r.rows.row(view.IDOf(asked.Kind, asked.Namespace, asked.Name)); !ok {
 		return nil, server.ErrNotFound

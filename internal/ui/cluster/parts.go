@@ -9,37 +9,37 @@ import (
 )
 
 const (
-	// patience is how long an answer waits for its parts. A part that is not there yet is in a later answer.
+	// patience is the time for which a response waits for its parts. A part that arrives later is in a later response.
 	patience = time.Second
-	// partTimeout is how long a part may take: the controller's time to answer, and that to read what it did not answer
-	// from elsewhere.
+	// partTimeout bounds a part: the controller's time to respond, and the time to read the missing data from elsewhere.
 	partTimeout = time.Minute
-	// partHolds is how long a part is shown while the next is not there, partIsNew how long that is not said.
+	// partHolds is the time for which a part is shown while the next one is missing, partIsNew the time without a note
+	// about that.
 	partHolds = 90 * time.Second
 	partIsNew = 20 * time.Second
-	// mostParts is how many are kept.
+	// mostParts is the number of parts kept.
 	mostParts = 200
 )
 
-// parts of objects that the controller is asked about. It answers with its next decision, which may be a sync period
-// away, to eight at once; one that hangs does not answer. Therefore each is asked for once at a time, however many
-// pages show it, and no page waits for it.
+// parts has the data of objects that comes from the controller. It responds with its next decision, which may be a sync
+// period away, to eight requests at once; a controller that hangs does not respond. Therefore each part has one request
+// at a time, however many pages show it, and no page waits for it.
 type parts struct {
 	mu sync.Mutex
 	// guarded by mu
 	byName map[string]*part
 }
 
-// part is one as it was read last, and its reading.
+// part is the last data of a part, and the read in progress.
 type part struct {
-	// object has nothing but the part; nil if none was read.
+	// object has only the part; nil before the first read.
 	object *view.Object
 	at     time.Time
-	// ended is closed when what is being read was read; nil if nothing is.
+	// ended is closed at the end of the read in progress; nil if there is none.
 	ended chan struct{}
 }
 
-// begin begins to read a part unless it is being read.
+// begin starts to read a part unless a read is in progress.
 func (p *parts) begin(ctx context.Context, name string, read func(context.Context, *view.Object)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *parts) begin(ctx context.Context, name string, read func(context.Contex
 	}()
 }
 
-// forget makes room: what is not shown any more goes. The caller holds the lock.
+// forget drops parts that are no longer shown. The caller holds the lock.
 func (p *parts) forget() {
 	if len(p.byName) < mostParts {
 		return
@@ -78,7 +78,7 @@ func (p *parts) forget() {
 	}
 }
 
-// take waits for a part until the time has passed, and returns it as it was read last; nil if it is not known.
+// take waits for a part until the time has passed, and returns its last data; nil if there is none.
 func (p *parts) take(ctx context.Context, name string) (object *view.Object, at time.Time) {
 	p.mu.Lock()
 	known := p.byName[name]

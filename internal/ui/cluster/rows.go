@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// mostCounts is how many changes of a count are kept for each row.
+	// mostCounts is the number of changes of a count kept for each row.
 	mostCounts = 60
 	// mostRemoved bounds the list of deleted rows in a delta. A page with an older revision gets all rows.
 	mostRemoved = 10_000
 )
 
-// rows are the autoscalers as they are now, and what has changed when.
+// rows has the present autoscalers, and the revisions of their changes.
 type rows struct {
 	mu sync.Mutex
 	// guarded by mu
 	revision int64
 	byID     map[string]*kept
 	removed  []gone
-	// ready are the ready pods of targets, and of are the rows of each target.
+	// ready has the number of ready pods of targets, and of has the rows of each target.
 	ready map[target]int32
 	of    map[target]map[string]bool
-	// forgotten is the newest revision of which a removal is not kept any more.
+	// forgotten is the newest revision whose removals are no longer kept.
 	forgotten int64
 }
 
 // kept is a row, and the revision of its last change.
 type kept struct {
 	row view.Row
-	// seen are the counts and loads that were seen; the row has the desired counts alone.
+	// seen has the observed counts and loads; the row has only the desired counts.
 	seen     []view.Count
 	revision int64
 }
@@ -43,7 +43,7 @@ type gone struct {
 	revision int64
 }
 
-// target is what is scaled: its namespace, and kind and name as in a row.
+// target identifies a target: its namespace, and kind and name as in a row.
 type target struct{ namespace, name string }
 
 func newRows() *rows {
@@ -70,7 +70,7 @@ func (r *rows) set(row *view.Row, now time.Time) {
 	r.byID[row.ID] = next
 }
 
-// point notes which target a row has, and how many of its pods are ready.
+// point records a row's target, and sets the number of its ready pods.
 func (r *rows) point(row *view.Row, before *kept) {
 	to := target{row.Namespace, row.Target}
 	if before != nil && before.row.Target != row.Target {
@@ -93,7 +93,7 @@ func (r *rows) unpoint(row *view.Row) {
 	}
 }
 
-// setReady sets how many pods of a target are ready; it is not known any more if n is nil.
+// setReady sets the number of ready pods of a target; nil if it is no longer known.
 func (r *rows) setReady(of target, n *int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,8 +115,8 @@ func (r *rows) setReady(of target, n *int32) {
 	}
 }
 
-// withDesired appends a count if it is of another desired count: the overview shows nothing else of them. The list is
-// not changed in place: readers have it.
+// withDesired appends a count if the desired count differs, which is all that the overview shows. It does not change
+// the list in place, because readers share it.
 func withDesired(counts []view.Count, next view.Count) []view.Count {
 	n := len(counts)
 	if n > 0 && counts[n-1].Desired == next.Desired {
@@ -127,8 +127,8 @@ func withDesired(counts []view.Count, next view.Count) []view.Count {
 	})
 }
 
-// withCount appends the desired count if it or the load is another one. The list is not changed in place: readers have
-// it.
+// withCount appends the desired count if it or the load differs. It does not change the list in place, because readers
+// share it.
 func withCount(counts []view.Count, row *view.Row, now time.Time) []view.Count {
 	if row.Desired == nil || row.Current == nil {
 		return counts
@@ -165,7 +165,7 @@ func (r *rows) remove(id string) {
 	}
 }
 
-// row is one of them, with all counts and loads that were seen.
+// row returns a row, with all observed counts and loads.
 func (r *rows) row(id string) (view.Row, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,8 +177,7 @@ func (r *rows) row(id string) (view.Row, bool) {
 	return view.Row{}, false
 }
 
-// since fills in what has changed after a revision: all of it after 0, or after one that is too old or of another
-// process.
+// since adds the changes after a revision: everything after 0, or after one that is too old or from another process.
 func (r *rows) since(revision int64, into *view.Overview) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

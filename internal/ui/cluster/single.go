@@ -16,9 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// Single is all about one autoscaler, with what was recorded of it from one moment to another. It needs no Run: it
-// reads the autoscaler itself, which is an error if that cannot be read. What else cannot be read is said in the
-// result.
+// Single returns all data about one autoscaler, with its record from one moment to another. It needs no Run: it reads
+// the autoscaler itself, and fails if it cannot. The result has notes about other data that cannot be read.
 func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time) (*view.Object, error) {
 	object, err := r.get(ctx, key)
 	if err != nil {
@@ -54,7 +53,7 @@ func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time
 	return o, nil
 }
 
-// get is the autoscaler as manifests show it.
+// get returns the autoscaler in the form of a manifest.
 func (r *Reader) get(ctx context.Context, key observe.Key) (any, error) {
 	object, err := r.typed(ctx, key)
 	if err != nil {

@@ -43,7 +43,7 @@ spec:
 `
 )
 
-// still is a Reader of that API that does not watch.
+// still returns a Reader of that API that does not watch.
 func still(t *testing.T, a *api) *Reader {
 	t.Helper()
 	a.requests = map[string]int{}
@@ -63,7 +63,7 @@ func key(kind observe.Kind, name string) observe.Key {
 	return observe.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: "shop", Name: name}}
 }
 
-// hourAgo is the history of an hour that ended an hour ago, and when it began.
+// hourAgo returns the history of an hour that ended an hour ago, and when it began.
 func hourAgo(t *testing.T) (encoded []byte, begin time.Time) {
 	t.Helper()
 	var h loadhistory.History

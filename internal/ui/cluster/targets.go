@@ -12,21 +12,21 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The kinds that are watched. Of a target of another kind it is not known how many pods are ready.
+// The kinds that are watched. For targets of other kinds the number of ready pods is unknown.
 const (
 	deploymentKind  = "Deployment"
 	statefulSetKind = "StatefulSet"
 )
 
-// setReady sets how many pods of a target are ready; nil if it is gone.
+// setReady sets the number of ready pods of a target; nil if it is gone.
 type setReady func(namespace, name string, ready *int32)
 
-// readyInformer watches a kind in a namespace, or in all. It keeps nothing of an object but its name and that count.
+// readyInformer watches a kind in a namespace, or in all. It keeps only an object's name and that count.
 func readyInformer(
 	kind string, config *rest.Config, namespace string, set setReady,
 ) (cache.SharedIndexInformer, error) {
 	own := rest.CopyConfig(config)
-	// There may be as many as autoscalers, with a pod template each.
+	// There may be as many targets as autoscalers, each with a pod template.
 	own.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	own.ContentType = runtime.ContentTypeProtobuf
 	client, err := kubernetes.NewForConfig(own)
@@ -47,7 +47,7 @@ func readyInformer(
 	return informer, nil
 }
 
-// onlyReady leaves of a target what is shown of it.
+// onlyReady removes the fields of a target that are not shown.
 func onlyReady(object any) (any, error) {
 	named := func(m *metav1.ObjectMeta) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion}

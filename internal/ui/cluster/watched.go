@@ -15,10 +15,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// watched are the objects of a kind.
+// watched has the objects of a kind.
 type watched struct {
 	kind, resource string
-	// namespace is the one that is read; empty for all.
+	// namespace restricts them to one namespace; empty means all.
 	namespace string
 	informer  cache.SharedIndexInformer
 
@@ -29,7 +29,7 @@ type watched struct {
 	verb  string
 }
 
-// failed notes why the objects of a kind cannot be read. The informer tries again.
+// failed records why the objects of a kind cannot be read. The informer tries again.
 func (w *watched) failed(_ context.Context, _ *cache.Reflector, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,8 +39,8 @@ func (w *watched) failed(_ context.Context, _ *cache.Reflector, err error) {
 	w.err = err
 }
 
-// note says why objects of a kind are not shown, or are old; false where they are shown as they are, or where there can
-// be none of them.
+// note returns why objects of a kind are not shown, or are old; false if they are current, or if the cluster cannot
+// have any.
 func (w *watched) note() (view.Note, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,21 +58,21 @@ func (w *watched) note() (view.Note, bool) {
 	return view.Note{What: w.kind + "s", Why: why}, true
 }
 
-// through is a configuration whose requests w sees. An informer keeps to itself that a watch is refused, and tries
-// again: it reports neither a refused connection nor the statuses 429 and 500.
+// through returns a configuration whose requests w observes. An informer does not report that a watch is refused, and
+// tries again: it reports neither a refused connection nor the statuses 429 and 500.
 func (w *watched) through(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
 	own.Wrap(func(next http.RoundTripper) http.RoundTripper { return &seen{next: next, by: w} })
 	return own
 }
 
-// seen are the requests for the objects of a kind.
+// seen observes the requests for the objects of a kind.
 type seen struct {
 	next http.RoundTripper
 	by   *watched
 }
 
-// RoundTrip implements http.RoundTripper. All is well when a watch begins: a list alone gets old.
+// RoundTrip implements http.RoundTripper. The objects are current once a watch begins: a list alone becomes outdated.
 func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := s.next.RoundTrip(r)
 	verb := "list"
@@ -86,7 +86,7 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.by.mu.Unlock()
 	switch {
-	case r.Context().Err() != nil: // It was ended from here.
+	case r.Context().Err() != nil: // the client ended it
 	case err != nil:
 		s.by.failed(r.Context(), nil, err)
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode >= http.StatusInternalServerError:

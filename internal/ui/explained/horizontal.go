@@ -1,4 +1,4 @@
-// Package explained has explanations of decisions in numbers, as the page of plimsoll ui shows them.
+// Package explained converts explanations of decisions to the numbers that the page of plimsoll ui shows.
 package explained
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// AddHorizontal adds what an explanation has in numbers, for a time axis from a time to the object's Until.
+// AddHorizontal adds the numbers in an explanation, for a time axis from a time to the object's Until.
 func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation, from time.Time) {
 	until := time.UnixMilli(o.Until)
 	o.Summary, o.Lines = e.Summary(), e.Lines(true)
@@ -22,7 +22,7 @@ func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation, from time.T
 			Mode: f.Mode, Text: f.Message, Replicas: f.Replicas,
 			Until: trace.Time.Add(time.Duration(f.HorizonSeconds * float64(time.Second))).UnixMilli(),
 		}
-		// Of another metric or target nothing was learnt yet, whatever the state has.
+		// With another metric or target nothing was learnt yet, whatever the state has.
 		if f.LearntHours >= f.NeededHours {
 			o.Forecast.Expected, o.Forecast.Curve = &f.ExpectedPods, curveOf(e, until)
 		}
@@ -59,7 +59,7 @@ func metricOf(t *explainhorizontal.MetricTrace) view.Metric {
 	return m
 }
 
-// curveOf is what is expected of the load up to a time; nothing where the controller's state is not known.
+// curveOf returns the expected load up to a time; nothing if the controller's state is unknown.
 func curveOf(e *explainhorizontal.Explanation, until time.Time) []view.Expected {
 	state := e.Step.Snapshot.State
 	if state == nil {

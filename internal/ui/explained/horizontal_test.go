@@ -48,7 +48,7 @@ items:
   metadata: {name: web, namespace: shop}
   time: "2026-11-20T11:30:00Z"`
 
-// learnt are days with a load for ten pods from noon to one, and for two otherwise.
+// learnt returns days with a load for ten pods from noon to one, and for two otherwise.
 func learnt(days int, until time.Time) *forecast.State {
 	s := forecast.New()
 	settings := forecast.Settings{Mode: forecast.Active, WasteLimitPercent: 3, Price: 10}
@@ -82,7 +82,7 @@ func objectOf(t *testing.T, days int) *view.Object {
 	return o
 }
 
-// TestTimeAxis: an autoscaler's bounds change with its schedule, and the load that is expected is that of the days before.
+// TestTimeAxis: an autoscaler's bounds change with its schedule, and the expected load equals that of the days before.
 func TestTimeAxis(t *testing.T) {
 	o := objectOf(t, 3)
 	at := func(hour, minute int) int64 { return time.Date(2026, 11, 20, hour, minute, 0, 0, time.UTC).UnixMilli() }

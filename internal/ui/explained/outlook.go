@@ -8,20 +8,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// Bounds are the least and the most replicas from a time on.
+// Bounds are minReplicas and maxReplicas from a time on.
 type Bounds struct {
 	At time.Time
 	schedules.Bounds
-	// Schedules are the names of the schedules in force then, ramps included.
+	// Schedules has the names of the schedules in force then, including those that ramp.
 	Schedules []string
 }
 
-// fine is how many changes are told exactly. Beyond, and in a ramp, changes are left out that are closer together than
-// that part of the time.
+// fine is the number of changes that are exact. Beyond it, and in a ramp, changes that are closer together than the
+// time divided by fine are omitted.
 const fine = 1000
 
-// boundsOver are the bounds from one time to another, oldest first, by the object as it is now: what its spec was at
-// an earlier time is not known.
+// boundsOver returns the bounds from one time to another, oldest first, by the present object: earlier specs are
+// unknown.
 func boundsOver(p *horizontal.Policy, from, to time.Time) []Bounds {
 	own := schedules.Bounds{MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas}
 	if p.WorkloadAutoscaler == nil || len(p.WorkloadAutoscaler.Schedules) == 0 {

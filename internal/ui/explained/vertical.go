@@ -14,10 +14,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// milliPerCore is for the explanation's amounts of CPU, which are in thousandths of a core.
+// milliPerCore converts the explanation's amounts of CPU, which are in thousandths of a core.
 const milliPerCore = 1000
 
-// AddVertical adds what an explanation of a VerticalPodAutoscaler has in numbers.
+// AddVertical adds the numbers in an explanation of a VerticalPodAutoscaler.
 func AddVertical(o *view.Object, e *explainvertical.Explanation) {
 	o.Summary, o.Lines = e.Summary(), e.Lines()
 	out := e.Output()
@@ -55,7 +55,7 @@ func containerOf(e *explainvertical.Explanation, c *explainvertical.Container) v
 	return container
 }
 
-// resourceOf is what is published of a container's resource, what is used of it and what is requested.
+// resourceOf returns the published amounts of a container's resource, its use and its requests.
 func resourceOf(e *explainvertical.Explanation, container string, r vertical.Resource) view.VerticalResource {
 	name := corev1.ResourceName(r.String())
 	out := view.VerticalResource{Name: r.String()}
@@ -83,7 +83,7 @@ func resourceOf(e *explainvertical.Explanation, container string, r vertical.Res
 	return out
 }
 
-// amountOf is nil where there is none, and where it is endless as a number, which a quantity can be.
+// amountOf returns nil without an amount, and for a quantity that is infinite as a float.
 func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
 	quantity, ok := list[name]
 	if !ok {
@@ -96,8 +96,8 @@ func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
 	return &amount
 }
 
-// barsOf are the buckets of a checkpoint that have a weight. A checkpoint comes from the API: what no recommender
-// writes is left out.
+// barsOf returns the buckets of a checkpoint that have a weight. A checkpoint from the API is untrusted: it ignores
+// values that no recommender writes.
 func barsOf(saved *vpav1.HistogramCheckpoint, r vertical.Resource) []view.Bar {
 	shape := histogram.ShapeOf(r, 0)
 	total := 0.0
@@ -118,7 +118,7 @@ func barsOf(saved *vpav1.HistogramCheckpoint, r vertical.Resource) []view.Bar {
 	return bars
 }
 
-// requestsOf are the different requests of a container's pods, the least first.
+// requestsOf returns the different requests of a container's pods, the smallest first.
 func requestsOf(pods []*corev1.Pod, container string, name corev1.ResourceName) []float64 {
 	different := map[float64]bool{}
 	for _, pod := range pods {

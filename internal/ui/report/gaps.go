@@ -6,32 +6,31 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 )
 
-// Missing is what a history lacks.
+// Missing says which part of a history is missing.
 type Missing string
 
-// What may be missing.
+// The parts.
 const (
-	// All says that nothing is recorded.
+	// All: nothing is recorded.
 	All Missing = "All"
-	// Load says that the counts are recorded, and that no load was known; Counts is the reverse.
+	// Load: the counts are recorded, and the load was unknown; Counts is the reverse.
 	Load   Missing = "Load"
 	Counts Missing = "Counts"
-	// LoadAndCounts says that it is recorded that neither was known.
+	// LoadAndCounts: there is a record, in which both are unknown.
 	LoadAndCounts Missing = "LoadAndCounts"
 )
 
-// Gap is a time of which something is missing.
+// Gap is a time that the history lacks.
 type Gap struct {
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
 	Missing Missing   `json:"missing"`
 }
 
-// shortestGap is the shortest time that counts at both ends of a history: decisions are at most so far apart by
-// default.
+// shortestGap is the shortest gap at both ends of a history: two decisions are no further apart by default.
 const shortestGap = 30 * time.Second
 
-// gapsOf are the parts of a history's time of which something is missing, oldest first.
+// gapsOf returns the gaps of a history, oldest first.
 func gapsOf(h *loadreport.Output) []Gap {
 	gaps := []Gap{}
 	add := func(from, to time.Time, missing Missing) {

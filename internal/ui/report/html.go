@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
 )
 
-// page is the file: policy, program, title, style, data, script. What a browser runs is the script alone, and the
-// policy has its hash. The data are JSON in which nothing ends their element.
+// page is the template of the file: policy, program, title, style, data, script. A browser runs only the script, whose
+// hash the policy has. The data are JSON that cannot end their element.
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -73,7 +73,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	return nil
 }
 
-// policyOf is the Content-Security-Policy: this script and this style, and nothing from anywhere.
+// policyOf returns the Content-Security-Policy: it permits this script and this style, and no other source.
 func policyOf(script, style string) string {
 	return fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; "+
 		"form-action 'none'", hashOf(script), hashOf(style))
@@ -84,10 +84,10 @@ func hashOf(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// dataOf is JSON of printable ASCII alone, without <, > and &: so it neither ends its element nor begins a comment, and
-// what is between the program and the file has nothing to replace.
+// dataOf returns JSON of printable ASCII alone, without <, > and &: so it neither ends its element nor begins a
+// comment, and no program on the way to the file has a reason to replace characters.
 func dataOf(value any) (string, error) {
-	text, err := json.Marshal(value) // It escapes <, > and &.
+	text, err := json.Marshal(value) // Marshal escapes <, > and &
 	if err != nil {
 		return "", fmt.Errorf("write JSON: %w", err)
 	}
@@ -98,7 +98,7 @@ func dataOf(value any) (string, error) {
 	}), nil
 }
 
-// textOf is text as HTML, in printable ASCII alone.
+// textOf returns text as HTML, in printable ASCII alone.
 func textOf(text string) string {
 	return inASCII(html.EscapeString(text), func(out *strings.Builder, r rune) { fmt.Fprintf(out, "&#x%x;", r) })
 }

@@ -1,5 +1,4 @@
-// Package report makes one file of what is to be shown of an autoscaler and of a time: a page that needs no server, or
-// the same as JSON.
+// Package report writes a report about an autoscaler and a time to one file: a page that needs no server, or JSON.
 package report
 
 import (
@@ -13,38 +12,38 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// Config is what a report is made of.
+// Config has the content of a report.
 type Config struct {
-	// Object is what was read. It is the report's from then on.
+	// Object has the data. The report takes ownership of it.
 	Object *view.Object
-	// From and To is the time that was asked about, Made when the report is made.
+	// From and To bound the requested time, Made is the time of the report.
 	From, To, Made time.Time
-	// FitsRecord has the time begin with what is recorded of it.
+	// FitsRecord moves the start of the time to the start of the record.
 	FitsRecord bool
-	// Program is the name and the version of what makes the report.
+	// Program is the name and the version of the program that makes the report.
 	Program string
 	// Cluster is the name of the kubeconfig's context; empty if none is used.
 	Cluster string
-	// Secrets are texts that the report must not have.
+	// Secrets has texts that the report must not contain.
 	Secrets []string
 }
 
-// Report is the form for programs, and what the page shows. docs/reference/json.md has its fields.
+// Report is the report in JSON, which the page shows. docs/reference/json.md has its fields.
 type Report struct {
 	Made    time.Time `json:"made"`
 	Program string    `json:"program"`
 	Cluster string    `json:"cluster,omitempty"`
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
-	// Source is where the history was read from, as plimsoll explain --last prints it; empty where there is none.
+	// Source is the origin of the history, as plimsoll explain --last prints it; empty without a history.
 	Source string `json:"source,omitempty"`
-	// Gaps are the parts of that time of which something is missing in the history, oldest first.
+	// Gaps has the parts of that time that the history lacks, oldest first.
 	Gaps []Gap `json:"gaps"`
-	// Object has times in milliseconds since 1970, but for its history.
+	// Object has times in milliseconds since 1970, except for its history.
 	Object *view.Object `json:"object"`
 }
 
-// New makes a report. Secrets, and what has the form of one, are left out.
+// New returns a report. It removes secrets, and texts in the form of one.
 func New(c *Config) *Report {
 	redact(reflect.ValueOf(c.Object), c.Secrets)
 	r := &Report{
@@ -62,7 +61,7 @@ func New(c *Config) *Report {
 	return r
 }
 
-// WriteJSON writes the form for programs.
+// WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error { return output.JSON(w, r) }
 
 func sourceOf(h *loadreport.Output) loadreport.Source {
@@ -74,7 +73,7 @@ func sourceOf(h *loadreport.Output) loadreport.Source {
 	return source
 }
 
-// redact leaves secrets out of all texts of a value.
+// redact removes secrets from all texts of a value.
 func redact(v reflect.Value, secrets []string) {
 	switch v.Kind() {
 	case reflect.Pointer:

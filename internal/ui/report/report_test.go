@@ -26,7 +26,7 @@ var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
 func after(minutes int) time.Time { return begin.Add(time.Duration(minutes) * time.Minute) }
 
-// of is a report of an object.
+// of returns a report of an object.
 func of(object *view.Object) *Report {
 	return New(&Config{
 		Object: object, From: begin, To: after(60), Made: after(61), Program: "plimsoll v1.2.3", Cluster: "production",

@@ -10,7 +10,7 @@ import (
 const (
 	tokenParameter = "token"
 	cookiePrefix   = "plimsoll-ui-"
-	// policy allows what the page brings with it, and no script or style within its text.
+	// policy permits the page's own files, and no inline scripts or styles.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -45,8 +45,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isQuestion reports whether the request has other settings in its body, which are played and not stored. Another
-// site's form cannot send JSON.
+// isQuestion reports whether the request has other settings in its body, which the server simulates and does not store.
+// Another site's form cannot send JSON.
 func isQuestion(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == whatIfPath }
 
 func setHeaders(header http.Header) {
@@ -59,7 +59,7 @@ func setHeaders(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// cookie is named after the port: cookies do not keep the ports of a host apart.
+// cookie returns the name of the cookie, which includes the port: cookies do not distinguish the ports of a host.
 func (s *Server) cookie() string {
 	_, port, _ := net.SplitHostPort(s.host())
 	return cookiePrefix + port
@@ -71,7 +71,7 @@ func (s *Server) isOwnHost(host string) bool {
 	return err == nil && port == own && (name == "127.0.0.1" || strings.EqualFold(name, "localhost"))
 }
 
-// isKey reports whether an address opens the page: with the token, or for once with the other one.
+// isKey reports whether a token opens the page: the session's, or once the single-use one.
 func (s *Server) isKey(text string) bool {
 	isOnce := subtle.ConstantTimeCompare([]byte(text), []byte(s.once)) == 1
 	return s.isToken(text) || isOnce && s.taken.CompareAndSwap(false, true)
@@ -86,7 +86,7 @@ func (s *Server) hasCookie(r *http.Request) bool {
 	return err == nil && s.isToken(cookie.Value)
 }
 
-// isForeign reports whether another site has made the browser ask.
+// isForeign reports whether another site caused the browser's request.
 func isForeign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return true

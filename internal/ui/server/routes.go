@@ -19,10 +19,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// whatIfPath takes other settings.
+// whatIfPath is the path for requests with other settings.
 const whatIfPath = "/api/whatif"
 
-// routes are the page's own, and what it asks for.
+// routes returns the routes of the page and of its requests.
 func routes(source Source, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", page)
@@ -82,7 +82,7 @@ func whatIf(w http.ResponseWriter, r *http.Request, source Source) {
 		http.Error(w, err.Error(), status)
 		return
 	}
-	// The server's own limit on an answer is for those that compute little.
+	// The server's own limit on a response is too short for a simulation.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(playTimeout + connectionTimeout))
 	ctx, cancel := context.WithTimeout(r.Context(), playTimeout)
 	defer cancel()
@@ -93,13 +93,13 @@ func whatIf(w http.ResponseWriter, r *http.Request, source Source) {
 	answer(w, r, played, err)
 }
 
-// answer sends a value, or the error instead of it.
+// answer sends a value, or the error.
 func answer(w http.ResponseWriter, r *http.Request, value any, err error) {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case errors.Is(err, ErrInvalid):
-		// The person has not made a request, but filled in a form.
+		// The user filled in a form: do not mention a request.
 		http.Error(w, strings.TrimPrefix(err.Error(), ErrInvalid.Error()+": "), http.StatusBadRequest)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadGateway)
@@ -109,11 +109,11 @@ func answer(w http.ResponseWriter, r *http.Request, value any, err error) {
 }
 
 var zippers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // The level is valid.
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
 	return z
 }}
 
-// write sends a value as JSON, compressed if the browser takes that.
+// write sends a value as JSON, compressed if the browser accepts that.
 func write(w http.ResponseWriter, r *http.Request, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -130,11 +130,11 @@ func write(w http.ResponseWriter, r *http.Request, value any) {
 		defer z.Close() //nolint:errcheck // The client may be gone.
 		out = z
 	}
-	_, _ = out.Write(visible(text)) // The same.
+	_, _ = out.Write(visible(text)) // the client may be gone
 }
 
-// turns are the characters that change the direction of text: what clusters say is anybody's, and could be read as
-// something else. Commands print their numbers instead, too.
+// turns replaces the characters that change the direction of text by their numbers: texts from a cluster are untrusted,
+// and could be misread with them. Commands do the same.
 var turns = func() *strings.Replacer {
 	var pairs []string
 	for _, r := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
@@ -143,8 +143,7 @@ var turns = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// visible is a JSON text with the numbers of those characters. JSON has them within strings alone, and there as they
-// are.
+// visible returns a JSON text with these characters replaced. JSON has them only in strings, unescaped.
 func visible(text []byte) []byte {
 	for _, begin := range []string{"\xd8\x9c", "\xe2\x80", "\xe2\x81"} {
 		if bytes.Contains(text, []byte(begin)) {

@@ -17,52 +17,52 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// The bounds of a request.
+// The limits of a request.
 const (
 	maxHeaderBytes    = 16 << 10
 	readHeaderTimeout = 5 * time.Second
-	// answerTimeout is for finding an answer, connectionTimeout for all from its request to its end.
+	// answerTimeout bounds the computation of a response, connectionTimeout the whole request including the response.
 	answerTimeout     = 20 * time.Second
 	connectionTimeout = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
-	// maxBodyBytes is how long other settings may be, playTimeout how long they are played. They are played one at a time:
-	// a simulation takes all cores.
+	// maxBodyBytes bounds the other settings, playTimeout their simulation. The server runs one simulation at a time: it
+	// uses all cores.
 	maxBodyBytes = 64 << 10
 	playTimeout  = 2 * time.Minute
-	// shortestLast and longestLast bound how much of the history is asked for, defaultLast is what is shown first.
+	// shortestLast and longestLast bound the requested length of the history, defaultLast is the first one shown.
 	shortestLast = 10 * time.Second
 	longestLast  = 14 * 24 * time.Hour
 	defaultLast  = time.Hour
 )
 
-// Source has what the page shows.
+// Source has the data of the page.
 type Source interface {
-	// Overview is what has changed after a revision, all after 0.
+	// Overview returns the changes after a revision; everything after 0.
 	Overview(since int64) *view.Overview
-	// Object is all about one autoscaler; ErrNotFound if there is none.
+	// Object returns all about one autoscaler; ErrNotFound if there is none.
 	Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error)
-	// WhatIf plays other settings; ErrInvalid if they are not such settings, ErrNotFound if there is no such object.
+	// WhatIf simulates other settings; it returns ErrInvalid for invalid settings, ErrNotFound if there is no such object.
 	WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error)
 }
 
-// ErrNotFound is a Source's answer where there is no such object.
+// ErrNotFound is returned by a Source if there is no such object.
 var ErrNotFound = errors.New("there is no such autoscaler")
 
-// ErrInvalid is a Source's answer to a request that cannot work.
+// ErrInvalid is returned by a Source for an invalid request.
 var ErrInvalid = errors.New("invalid request")
 
-// Server serves one page to one person.
+// Server serves one page to one user.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
 	token    string
-	// once is another token, which is good for the first request with it; taken says that there was one.
+	// once is a single-use token; taken is set once it was used.
 	once  string
 	taken atomic.Bool
 }
 
-// New listens at a port of 127.0.0.1, any one if it is 0. Page has what does not depend on the cluster: the page
-// itself, its scripts and styles.
+// New listens on a port of 127.0.0.1, any one if it is 0. page serves the files that do not depend on the cluster: the
+// page itself, its scripts and styles.
 func New(port int, source Source, page http.Handler) (*Server, error) {
 	// The listener lives until the server is closed.
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4",
@@ -85,15 +85,16 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(token)
 }
 
-// host is the address that the browser is to name.
+// host returns the expected Host header.
 func (s *Server) host() string { return s.listener.Addr().String() }
 
-// Address is what the browser opens. It contains the token that grants access to the page.
+// Address returns the URL for the browser. It contains the token that grants access to the page.
 func (s *Server) Address() string {
 	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token
 }
 
-// AddressForOnce opens the page once. It is for a place where others can read it: the arguments of a process.
+// AddressForOnce returns a URL that opens the page once. It is for places that other users can read, such as the
+// arguments of a process.
 func (s *Server) AddressForOnce() string {
 	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.once
 }

@@ -51,7 +51,7 @@ func (f *fixed) WhatIf(_ context.Context, asked *view.WhatIfRequest) (*view.What
 	return &view.WhatIf{Patch: secret}, nil
 }
 
-// started is a running server.
+// started returns a running server.
 func started(t testing.TB, source Source) *Server {
 	t.Helper()
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, secret) })
@@ -108,7 +108,7 @@ func answerOf(t testing.TB, client *http.Client, request *http.Request) (status 
 	return response.StatusCode, response.Header, string(text)
 }
 
-// request is a request to the server, from no browser.
+// request returns a request to the server, from no browser.
 func request(t testing.TB, s *Server, method, path, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.host()+path, strings.NewReader(body))

@@ -11,8 +11,8 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// loadOf is the metric that is highest against its target. The statuses are in the order of the metrics; one that
-// could not be read is empty.
+// loadOf returns the metric with the highest ratio to its target. The statuses are in the order of the metrics; one
+// that could not be read is empty.
 func loadOf(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) *Load {
 	var highest *Load
 	for i := range min(len(specs), len(statuses)) {
@@ -46,7 +46,7 @@ func loadAgainst(name string, target *autoscalingv2.MetricTarget, current *autos
 
 func amounts(name string, current, target *resource.Quantity) *Load {
 	ratio := current.AsApproximateFloat64() / target.AsApproximateFloat64()
-	// A quantity may be endless as a number.
+	// A quantity may be infinite as a float.
 	if target.Sign() <= 0 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 		return nil
 	}
@@ -54,7 +54,7 @@ func amounts(name string, current, target *resource.Quantity) *Load {
 		Text: current.String() + "/" + target.String()}
 }
 
-// partsOf are a metric's name, target and current value.
+// partsOf returns a metric's name, target and current value.
 func partsOf(
 	spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus,
 ) (name string, target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) {
@@ -74,7 +74,7 @@ func partsOf(
 	return "", nil, nil
 }
 
-// loadOfWLA is the same of a WorkloadAutoscaler. The statuses are in the order of the metrics, too.
+// loadOfWLA does the same for a WorkloadAutoscaler. The statuses are in the order of the metrics, too.
 func loadOfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) *Load {
 	var highest *Load
 	for i := range min(len(wla.Spec.Metrics), len(wla.Status.Metrics)) {

@@ -24,14 +24,14 @@ const (
 	VPA = "VerticalPodAutoscaler"
 )
 
-// IDOf names an autoscaler.
+// IDOf returns the ID of an autoscaler's row.
 func IDOf(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
 func rowOf(kind string, meta *metav1.ObjectMeta) Row {
 	return Row{ID: IDOf(kind, meta.Namespace, meta.Name), Kind: kind, Namespace: meta.Namespace, Name: meta.Name}
 }
 
-// OfHPA is a HorizontalPodAutoscaler's row.
+// OfHPA returns a HorizontalPodAutoscaler's row.
 func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	row = rowOf(HPA, &hpa.ObjectMeta)
 	defer row.cut()
@@ -54,7 +54,7 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	return row
 }
 
-// OfWLA is a WorkloadAutoscaler's row.
+// OfWLA returns a WorkloadAutoscaler's row.
 func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	row = rowOf(WLA, &wla.ObjectMeta)
 	defer row.cut()
@@ -86,8 +86,9 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	return row
 }
 
-// setCounts sets the replica counts of a status that are known. In a status, 0 is also what was never set: both counts
-// of a target whose scale could never be read, and the desired one beside running pods until a first count is computed.
+// setCounts sets the known replica counts of a status. In a status, 0 may also mean that a count was never set: both
+// counts of a target whose scale could never be read, and the desired one beside running pods until a first count is
+// computed.
 func (r *Row) setCounts(conditions []condition, desired, current int32) {
 	isUnread := slices.ContainsFunc(conditions, func(c condition) bool {
 		return c.kind == "AbleToScale" && c.status == string(corev1.ConditionFalse) && c.reason == "FailedGetScale"
@@ -102,7 +103,7 @@ func (r *Row) setCounts(conditions []condition, desired, current int32) {
 	}
 }
 
-// OfVPA is a VerticalPodAutoscaler's row.
+// OfVPA returns a VerticalPodAutoscaler's row.
 func OfVPA(vpa *vpav1.VerticalPodAutoscaler) (row Row) {
 	row = rowOf(VPA, &vpa.ObjectMeta)
 	defer row.cut()
@@ -125,10 +126,10 @@ func OfVPA(vpa *vpav1.VerticalPodAutoscaler) (row Row) {
 	return row
 }
 
-// mostBytes is how long a text of a row may be: the object has it whole, and a page gets the rows of 10,000.
+// mostBytes bounds a text of a row: a page gets up to 10,000 rows, and the object has the whole text.
 const mostBytes = 500
 
-// cut shortens the texts that are as long as their writers like. Names are short: they are checked by the API server.
+// cut shortens texts without a limit on their length. The API server limits names.
 func (r *Row) cut() {
 	texts := []*string{&r.Target, &r.Mode, &r.Says}
 	if r.Limit != nil {
@@ -152,14 +153,14 @@ func conditionsOf(all []metav1.Condition) []condition {
 	return conditions
 }
 
-// condition is one of any kind of object.
+// condition is a condition of any kind of object.
 type condition struct{ kind, status, reason, message string }
 
-// rule says how bad it is that a condition has a status.
+// rule is the health of an object with a status of a condition.
 type rule struct {
 	kind, status string
 	health       Health
-	// unless are reasons with which it is as it should be.
+	// unless has reasons with which the status is fine.
 	unless []string
 }
 
@@ -190,14 +191,14 @@ var (
 	}
 )
 
-// noStatus is said of an object without conditions.
+// noStatus is the text for an object without conditions.
 const noStatus = "no controller has written a status"
 
-// boilerplate is how upstream's messages begin that name what failed behind it.
+// boilerplate matches the start of upstream's messages, before the cause of a failure.
 var boilerplate = regexp.MustCompile(`^the (?:HPA|WorkloadAutoscaler)(?: controller)? was unable to ` +
 	`(?:compute the replica count|get the target's current scale): `)
 
-// plain is a condition's message in a few words: a table has room for no more.
+// plain returns a condition's message shortened for a table.
 func plain(message string) string {
 	if strings.HasPrefix(message, behavior.TooManyReplicas.Message()) {
 		return "maxReplicas is reached, and the load asks for more"
@@ -205,7 +206,7 @@ func plain(message string) string {
 	return boilerplate.ReplaceAllString(message, "")
 }
 
-// healthOf is the worst that the rules find, with the message of its condition.
+// healthOf returns the worst health by the rules, with the message of its condition.
 func healthOf(conditions []condition, rules []rule) (health Health, says string) {
 	if len(conditions) == 0 {
 		return Unknown, noStatus
@@ -220,7 +221,7 @@ func healthOf(conditions []condition, rules []rule) (health Health, says string)
 	return OK, ""
 }
 
-// limitOf is what the conditions of an HPA say about its limits: the last one on the way to the count, as in the loop.
+// limitOf returns the limit in the conditions of an HPA: the last one that changed the count, as in the loop.
 func limitOf(conditions []condition) (limit *Limit) {
 	for _, c := range conditions {
 		isStabilized := c.kind == "AbleToScale" && (c.reason == "ScaleDownStabilized" || c.reason == "ScaleUpStabilized")

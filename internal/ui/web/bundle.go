@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The lines of a module that name other modules, and what others may take from it. Any other form is an error.
+// The lines of a module with its imports and exports. Any other form is an error.
 var (
 	importLine = regexp.MustCompile(`(?m)^import \{ ([\w, ]+) \} from "\./(\w+)\.js";\n`)
 	exportWord = regexp.MustCompile(`(?m)^export (?:async )?(?:function|class|const) (\w+)`)
@@ -14,8 +14,8 @@ var (
 	endOfText  = regexp.MustCompile(`(?i)</(?:script|style)|<!--|\r|\x00`)
 )
 
-// Script is a module, all modules that it imports, and the library of the plots, as one script for a page without any
-// other file. Each module stays a scope of its own.
+// Script returns a module, all modules that it imports, and the library of the plots, as one script for a page without
+// any other file. Each module keeps its own scope.
 func Script(module string) (string, error) {
 	plots, err := read("uPlot.iife.min.js")
 	if err != nil {
@@ -33,7 +33,7 @@ func Script(module string) (string, error) {
 	return within(b.out.String())
 }
 
-// Style is the style of the page of plimsoll ui, with the further files after it.
+// Style returns the style of the page of plimsoll ui, with the further files after it.
 func Style(more ...string) (string, error) {
 	var out strings.Builder
 	for _, name := range append([]string{"uPlot.min.css", "style.css"}, more...) {
@@ -46,8 +46,8 @@ func Style(more ...string) (string, error) {
 	return within(out.String())
 }
 
-// within checks that a text can be an element's: nothing in it ends the element, and a browser changes no character
-// of it before it computes its hash.
+// within checks that a text can be the content of an element: it does not end the element, and a browser changes no
+// character of it before it computes its hash.
 func within(text string) (string, error) {
 	if found := endOfText.FindString(text); found != "" {
 		return "", fmt.Errorf("%q cannot be within a page", found)
@@ -63,13 +63,13 @@ func read(name string) (string, error) {
 	return string(text), nil
 }
 
-// bundle is a script in the making.
+// bundle builds a script.
 type bundle struct {
 	out  strings.Builder
 	isIn map[string]bool
 }
 
-// add adds a module behind those that it imports, once.
+// add adds a module after those that it imports, once.
 func (b *bundle) add(module string) error {
 	if b.isIn[module] {
 		return nil
@@ -89,7 +89,7 @@ func (b *bundle) add(module string) error {
 	return err
 }
 
-// scoped is a module as a constant of what it exports.
+// scoped returns a module as a constant with its exports.
 func scoped(module, text string) (string, error) {
 	var names []string
 	for _, match := range exportWord.FindAllStringSubmatch(text, -1) {

@@ -12,7 +12,7 @@ import (
 //go:embed static
 var static embed.FS
 
-// types are those of the files; what the machine's own list says does not matter.
+// types has the media types of the files, independent of the machine's own list.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".txt": "text/plain; charset=utf-8",

@@ -16,10 +16,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// mostTargets is how many targets may be changed at once.
+// mostTargets is the largest number of targets that may be changed at once.
 const mostTargets = 50
 
-// InvalidError is about what was asked for, and not about the cluster.
+// InvalidError is an error of the request, not of the cluster.
 type InvalidError struct{ Why string }
 
 // Error implements error.
@@ -29,7 +29,7 @@ func invalid(format string, values ...any) error {
 	return &InvalidError{Why: fmt.Sprintf(format, values...)}
 }
 
-// operation is one of a JSON patch. Its op is add, which replaces what is there.
+// operation is an operation of a JSON patch. Its op is add, which replaces an existing value.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -66,7 +66,7 @@ func isNothing(c *view.Changes) bool {
 		strings.TrimSpace(c.Behavior+c.Schedules) == ""
 }
 
-// changesOf are the fields that are asked to be changed of an object.
+// changesOf returns the requested changes of an object's fields.
 func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]change, error) {
 	var all []change
 	if asked.MinReplicas != nil {
@@ -102,7 +102,7 @@ func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]
 	return all, nil
 }
 
-// targetChange is another target of a metric, in the field that has it now.
+// targetChange returns the change of a metric's target, in its present field.
 func targetChange(autoscaler observehorizontal.Autoscaler, asked *view.TargetChange) (change, error) {
 	metrics, err := metricsOf(autoscaler)
 	if err != nil {
@@ -132,7 +132,7 @@ func targetChange(autoscaler observehorizontal.Autoscaler, asked *view.TargetCha
 	return change{}, invalid("targets: metric %d has no target in its manifest", asked.Metric)
 }
 
-// metricsOf are the object's, as its manifest has them.
+// metricsOf returns the object's, as its manifest has them.
 func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]any, err error) {
 	var own any
 	if autoscaler.IsWorkload() {
@@ -148,7 +148,7 @@ func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]an
 	return metrics, err
 }
 
-// patchOf is the JSON patch of the changes, and the command that applies it.
+// patchOf returns the JSON patch of the changes, and the command that applies it.
 func patchOf(kind, namespace, name string, changes []change) (patch, command string, err error) {
 	operations := make([]operation, len(changes))
 	for i := range changes {

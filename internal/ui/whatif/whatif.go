@@ -1,5 +1,5 @@
-// Package whatif plays the load that Plimsoll recorded of an autoscaler again: against the autoscaler as it is, and
-// against one with other settings. Both are played by the simulator, with Plimsoll's loop; nothing is written.
+// Package whatif simulates the recorded load of an autoscaler: against the present autoscaler, and against one with
+// other settings. The simulator runs Plimsoll's loop for both; it writes nothing.
 package whatif
 
 import (
@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// shortestLast is the shortest time that is worth a simulation.
+	// shortestLast is the shortest time worth a simulation.
 	shortestLast = time.Minute
 	defaultLast  = 24 * time.Hour
-	// tolerance is how far above its target a metric is without a scale-up, by default.
+	// tolerance is the default tolerance of a metric's target for scale-ups.
 	tolerance = 0.1
-	// nothingChanged is said of a form that was not filled in, or with what is there already.
+	// nothingChanged is the error for a form without changes.
 	nothingChanged = "Nothing was changed: every field is empty or has the present value. Fill in another value, " +
 		"such as a lower target."
 )
 
-// Play plays what is asked for. An InvalidError is about the request.
+// Play simulates the request. An InvalidError is about the request.
 func Play(
 	ctx context.Context, reader *explainer.ClusterReader, asked *view.WhatIfRequest, clusterFlags []string, now time.Time,
 ) (*view.WhatIf, error) {
@@ -114,7 +114,7 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 	return result, nil
 }
 
-// assumptions are what else the result rests on.
+// assumptions returns the other assumptions of the result.
 func assumptions(scene *simulate.Scene) []string {
 	pod := &scene.Workload
 	return slices.Concat([]string{scene.Assumed}, scene.MetricMeanings, []string{
@@ -125,18 +125,18 @@ func assumptions(scene *simulate.Scene) []string {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// flagsNote says where the flags are that the simulator's texts name.
+// flagsNote returns where to set the flags that the simulator's texts name.
 func flagsNote(object *recorded.Object) string {
 	return fmt.Sprintf("flags such as --pod-capacity are those of plimsoll simulate --from %s/%s -n %s",
 		strings.ToLower(object.Key.Kind.String()), object.Key.Name, object.Key.Namespace)
 }
 
-// isSame reports whether two settings play the same.
+// isSame reports whether two settings give the same simulation.
 func isSame(a, b *simulate.Setting) bool {
 	return equality.Semantic.DeepEqual(a.HPA, b.HPA) && equality.Semantic.DeepEqual(a.Workload, b.Workload)
 }
 
-// settingsOf are the object as it is and the changed one.
+// settingsOf returns the present object and the changed one.
 func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, error) {
 	asIs := &object.Manifests[0]
 	changed := asIs
@@ -165,7 +165,7 @@ func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, 
 	return settings, nil
 }
 
-// sceneOf is the world in which both are played: the pods are those of the object's target.
+// sceneOf returns the scene for both simulations: the pods are those of the object's target.
 func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Scene, error) {
 	pods := simulate.DefaultWorkload()
 	if target := manifest.Target(object.Manifests, settings[0].Autoscaler().Target()); target != nil {

@@ -182,7 +182,7 @@ func (f *Flags) Validate() error {
 	f.common.Validate(check)
 	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress),
 		"pprof-bind-address", f.config.PprofAddress,
-		"must be a loopback address: whoever reaches it can slow the program down")
+		"must be a loopback address, because its clients can slow the program down")
 	set, err := horizontaldivergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
 	f.config.Options.Divergences = set

@@ -1,5 +1,5 @@
-// Package backfill has the history and the forecast of an autoscaler begin with the load that Prometheus knows of the
-// time before: the loads of one autoscaler after the other, in the background.
+// Package backfill fills the history and the forecast of an autoscaler with its past load from Prometheus: one
+// autoscaler after the other, in the background.
 package backfill
 
 import (
@@ -25,23 +25,23 @@ import (
 
 // The bounds of Config.Length.
 const (
-	// MinLength is what a forecast needs.
+	// MinLength is the length that a forecast needs.
 	MinLength = forecast.Needed
-	// MaxLength is more than is kept.
+	// MaxLength exceeds the length of a stored history.
 	MaxLength = 21 * 24 * time.Hour
 )
 
-// Source is where loads are read.
+// Source reads past loads.
 type Source interface {
 	Load(ctx context.Context, q prometheushistory.Query) (prometheushistory.Series, error)
 }
 
 var _ Source = (*prometheushistory.Client)(nil)
 
-// Config is what a Filler is made of.
+// Config configures a Filler.
 type Config struct {
 	Source Source
-	// Length is how far back loads are read.
+	// Length is the length of the past to read.
 	Length     time.Duration
 	Registerer prometheus.Registerer
 	Log        logr.Logger
@@ -51,15 +51,15 @@ type Config struct {
 type Filler struct {
 	config Config
 	series *prometheus.CounterVec
-	// wake holds a token when something was asked for.
+	// wake has an element after a job was queued.
 	wake chan struct{}
 
-	// mu guards what follows, and in each job what says so.
+	// mu guards what follows, and the fields of each job whose comment says so.
 	mu sync.Mutex
-	// jobs are all that were neither taken nor dropped, queue are those that are to be read, in their order.
+	// jobs has all jobs until they are taken or dropped, queue those to read, in order.
 	jobs  map[observe.Key]*job
 	queue []*job
-	// noted are the kinds of problems that were logged and are not over.
+	// noted has the kinds of problems that were logged and have not ended.
 	noted map[string]bool
 }
 
@@ -67,19 +67,19 @@ type Filler struct {
 type job struct {
 	key observe.Key
 	uid types.UID
-	// query says whose load it is. Its time is set when it is read.
+	// query identifies the load. run sets its time when it reads.
 	query  prometheushistory.Query
 	replay replay.Config
-	// full is how many times its target a pod can carry.
+	// full is the load that a pod can carry, as a multiple of its target.
 	full  float64
 	asked time.Time
 
-	// isGone and isOver, with the data, need the Filler's lock.
+	// The Filler's lock guards isGone, isOver and data.
 	isGone, isOver bool
 	data           checkpoints.Data
 }
 
-// New makes a Filler. It starts nothing.
+// New returns a Filler. It starts nothing.
 func New(c *Config) (*Filler, error) {
 	if c.Source == nil || c.Registerer == nil {
 		return nil, errors.New("a source and a registerer are needed")
@@ -96,8 +96,8 @@ func New(c *Config) (*Filler, error) {
 	}, nil
 }
 
-// Ask has the past of an autoscaler read that has this policy and these pods. It waits for nothing. It returns false
-// where Prometheus cannot know it.
+// Ask queues an autoscaler's past for reading, with this policy and these pods. It does not block. It returns false if
+// Prometheus cannot have the load.
 func (f *Filler) Ask(
 	of observehorizontal.Autoscaler, policy *horizontal.Policy, pods []*observe.Pod, startUp time.Duration,
 ) bool {
@@ -115,7 +115,7 @@ func (f *Filler) Ask(
 	return true
 }
 
-// errOtherMetrics says why the CPU load alone is not learnt: a forecast would take it for that of all metrics.
+// errOtherMetrics is returned because a forecast would treat the CPU load as that of all metrics.
 var errOtherMetrics = errors.New("it has other metrics than CPU, and the largest of all loads counts")
 
 func newJob(
@@ -142,7 +142,6 @@ func newJob(
 	return j, q.Validate()
 }
 
-// pushLocked puts a job at the end of the queue.
 func (f *Filler) pushLocked(j *job) {
 	f.queue = append(f.queue, j)
 	select {
@@ -151,7 +150,7 @@ func (f *Filler) pushLocked(j *job) {
 	}
 }
 
-// Take is what was read of an autoscaler, once. It is over if nothing more will come.
+// Take returns the data of an autoscaler, once. isOver is set if nothing more will come.
 func (f *Filler) Take(key observe.Key, uid types.UID) (data checkpoints.Data, isOver bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +175,7 @@ func (f *Filler) Forget(key observe.Key) {
 	}
 }
 
-// settle notes what came of a job: it is over, or is read again after the others.
+// settle stores the result of a job, or queues it again behind the others.
 func (f *Filler) settle(j *job, data checkpoints.Data, isOver bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

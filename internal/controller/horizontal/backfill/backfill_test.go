@@ -32,14 +32,14 @@ import (
 
 const length = 3 * 24 * time.Hour
 
-// loads answers with a function, and keeps when it was asked about whom.
+// loads responds with a function, and records the times and objects of its calls.
 type loads struct {
 	answer func(q *prometheushistory.Query) (prometheushistory.Series, error)
 
 	mu    sync.Mutex
 	asked []string
 	times []time.Time
-	// running is how many questions there are at a time, most the most that there were.
+	// running is the number of concurrent calls, most its maximum.
 	running, most int
 }
 
@@ -120,7 +120,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// TestFills: what is read has learnt enough, of the object's metrics, and has no counts.
+// TestFills: the forecast has learnt enough, about the object's metrics, and the history has no counts.
 func TestFills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFiller(t, &loads{answer: jumps})
@@ -167,8 +167,8 @@ func checkHistory(t *testing.T, encoded []byte) {
 	})
 }
 
-// TestSpread: one load is read at a time, and no more in a minute than there may be. What is gone is not read, and what
-// another object of the name asks for is not the first one's.
+// TestSpread: the Filler reads one load at a time, and no more in a minute than permitted. It reads none of deleted
+// objects, and does not confuse objects of the same name.
 func TestSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &loads{answer: jumps}
@@ -199,7 +199,7 @@ func TestSpread(t *testing.T) {
 	})
 }
 
-// TestFailures are repeated, less and less often, and not for ever. What is not known is final.
+// TestFailures: the Filler retries after failures, with growing pauses, and not for ever. An unknown load is final.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := errors.New("refused")
@@ -232,7 +232,8 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestLeftOut: what Prometheus cannot know is not asked. Part of the metrics would be taken for all of them.
+// TestLeftOut: the Filler does not request loads that Prometheus cannot have. A part of the metrics would count as all
+// of them.
 func TestLeftOut(t *testing.T) {
 	f := newFiller(t, &loads{answer: jumps})
 	memory := source.Spec{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.Utilization, Percent: 50}}
@@ -246,7 +247,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestImpossibleLoads: what cannot be is not known, and is learnt as little as what is missing.
+// TestImpossibleLoads: impossible values count as unknown, and are learnt as little as missing ones.
 func TestImpossibleLoads(t *testing.T) {
 	now := time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC)
 	j, err := newJob(hpa("web"), cpuPolicy(), nil, 0)
@@ -283,7 +284,7 @@ func TestImpossibleLoads(t *testing.T) {
 	}
 }
 
-// TestPrometheus: with a server, of which all answers are at most as they should be.
+// TestPrometheus: the Filler reads from a server whose responses are as large as permitted.
 func TestPrometheus(t *testing.T) {
 	for name, c := range map[string]struct {
 		value  string

@@ -20,22 +20,21 @@ import (
 )
 
 const (
-	// maxPerMinute bounds how many loads are read in a minute. Each is three queries for each day.
+	// maxPerMinute bounds the loads read in a minute. Each takes three queries for each day.
 	maxPerMinute = 30
-	// longestPause is after how long a server that does not answer is asked again, at most.
+	// longestPause is the longest time between two attempts while the server does not respond.
 	longestPause = 10 * time.Minute
-	// worthFor is for how long after the first attempt others are made: a forecast knows enough by itself then.
+	// worthFor is the time for which reads are retried: after it the forecast has learnt enough by itself.
 	worthFor = forecast.Needed
 )
 
-// Start reads until ctx ends; wait waits for the end of that.
+// Start reads until ctx ends; wait blocks until the last read has ended.
 func (f *Filler) Start(ctx context.Context) (wait func()) {
 	var running sync.WaitGroup
 	running.Go(func() { f.run(ctx) })
 	return running.Wait
 }
 
-// run reads one load after the other.
 func (f *Filler) run(ctx context.Context) {
 	limiter := rate.NewLimiter(rate.Every(time.Minute/maxPerMinute), 1)
 	var backoff calls.Backoff
@@ -59,7 +58,7 @@ func (f *Filler) run(ctx context.Context) {
 			backoff.Note(nil, longestPause)
 			continue
 		}
-		// All loads are of one server: while it does not answer, nobody asks.
+		// All loads come from one server: while it does not respond, no job is read.
 		backoff.Note(err, longestPause)
 		if timing.Pause(ctx, time.Until(backoff.Until())) != nil {
 			return
@@ -67,7 +66,7 @@ func (f *Filler) run(ctx context.Context) {
 	}
 }
 
-// await is the next job, as soon as there is one; nil when ctx ends.
+// await returns the next job once there is one; nil when ctx ends.
 func (f *Filler) await(ctx context.Context) *job {
 	for {
 		if j := f.pop(); j != nil {
@@ -81,7 +80,6 @@ func (f *Filler) await(ctx context.Context) *job {
 	}
 }
 
-// pop takes the next job out of the queue; nil if there is none.
 func (f *Filler) pop() *job {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +94,7 @@ func (f *Filler) pop() *job {
 	return nil
 }
 
-// read reads the load of a job, and has it learnt.
+// read reads the load of a job and learns from it.
 func (f *Filler) read(ctx context.Context, j *job) (checkpoints.Data, error) {
 	q := j.query
 	q.To = time.Now()
@@ -108,7 +106,7 @@ func (f *Filler) read(ctx context.Context, j *job) (checkpoints.Data, error) {
 	return j.learn(&s)
 }
 
-// learn makes of a load what would have been saved of it.
+// learn converts a load to the data that a checkpoint would have.
 func (j *job) learn(s *prometheushistory.Series) (data checkpoints.Data, err error) {
 	first, last := known(s.Pods)
 	if first >= last {
@@ -138,10 +136,10 @@ func (j *job) learn(s *prometheushistory.Series) (data checkpoints.Data, err err
 	return data, nil
 }
 
-// isLoad reports a load that can be: replica counts have 31 bits.
+// isLoad reports whether a load is possible: replica counts have 31 bits.
 func isLoad(pods float64) bool { return pods >= 0 && pods <= math.MaxInt32 }
 
-// known are the first load that is known, and the end of the last one.
+// known returns the index of the first known load, and the end of the last one.
 func known(loads []float64) (first, end int) {
 	first = len(loads)
 	for i, pods := range loads {
@@ -152,7 +150,7 @@ func known(loads []float64) (first, end int) {
 	return first, end
 }
 
-// resultOf is what came of reading. All but a failure is final.
+// resultOf returns the label of a read. Every result except resultFailed is final.
 func resultOf(err error) string {
 	switch {
 	case err == nil:

@@ -6,7 +6,7 @@ import (
 	plimsollseries "github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// What became of a load that was asked for.
+// The results of reading an autoscaler's load.
 const (
 	resultFilled  = "filled"
 	resultUnknown = "unknown"
@@ -18,7 +18,7 @@ const (
 func newSeries(registerer prometheus.Registerer) (*prometheus.CounterVec, error) {
 	s := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "plimsoll", Subsystem: "autoscaler_history", Name: "prometheus_reads_total",
-		Help: "Past loads of autoscalers that were asked of Prometheus, by what became of them.",
+		Help: "Reads of past loads of autoscalers from Prometheus, by result.",
 	}, []string{"result"})
 	if err := plimsollseries.Register(registerer, &s); err != nil {
 		return nil, err
@@ -29,7 +29,6 @@ func newSeries(registerer prometheus.Registerer) (*prometheus.CounterVec, error)
 	return s, nil
 }
 
-// report counts and logs what came of reading a job's load.
 func (f *Filler) report(j *job, result string, err error) {
 	f.series.WithLabelValues(result).Inc()
 	switch result {
@@ -45,7 +44,8 @@ func (f *Filler) report(j *job, result string, err error) {
 	}
 }
 
-// note logs a problem: the first of its kind for all to see, others in detail alone. There may be one with each object.
+// note logs a problem: the first of its kind at the default verbosity, others at V(1), because every object may have
+// the same.
 func (f *Filler) note(kind string, j *job, err error, message string) {
 	f.mu.Lock()
 	verbosity := 0

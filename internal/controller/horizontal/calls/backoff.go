@@ -9,27 +9,27 @@ import (
 // firstBackoff is the pause after the first failure.
 const firstBackoff = time.Second
 
-// Backoff says when a call that failed is tried again.
+// Backoff is the pause after failed calls.
 type Backoff struct {
 	steps wait.Backoff
 	until time.Time
 }
 
-// Note takes in how the call went. The pause after a failure doubles up to longest.
+// Note records the result of a call. The pause after a failure doubles up to longest.
 func (b *Backoff) Note(err error, longest time.Duration) {
 	if err == nil {
 		*b = Backoff{}
 		return
 	}
 	if b.until.IsZero() {
-		// A quarter is for jitter, which comes on top.
+		// The jitter adds up to a quarter.
 		b.steps = wait.Backoff{Duration: firstBackoff, Factor: 2, Jitter: 0.25, Steps: 32, Cap: longest * 4 / 5}
 	}
 	b.until = time.Now().Add(b.steps.Step())
 }
 
-// Until is the end of the pause; zero after a success.
+// Until returns the end of the pause; the zero time after a success.
 func (b *Backoff) Until() time.Time { return b.until }
 
-// IsActive reports whether the pause lasts.
+// IsActive reports whether the pause has not ended.
 func (b *Backoff) IsActive() bool { return time.Now().Before(b.until) }

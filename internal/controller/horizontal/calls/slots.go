@@ -11,13 +11,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
-// ErrNoSlot is returned when as many calls about objects of the kind as may be were running for all the time that there
-// was to wait.
-var ErrNoSlot = errors.New("too many calls about objects of this kind are under way")
+// ErrNoSlot is returned if no slot for the kind became free in time.
+var ErrNoSlot = errors.New("too many calls about objects of this kind are in progress")
 
-// Slots bound how many calls run at a time, for each kind of object that they are about: calls about one kind may hang,
-// as with its conversion webhook or its aggregated API, and must leave the others theirs. Among the calls that wait,
-// the one that was first wanted earliest is the next.
+// Slots bounds the concurrent calls for each kind of object that they concern: calls about one kind may hang, as with
+// its conversion webhook or its aggregated API, and must not take the slots of other kinds. The waiting call with the
+// earliest since is next.
 type Slots struct {
 	limit int
 
@@ -26,24 +25,24 @@ type Slots struct {
 	kinds fairqueue.Keyed[schema.GroupKind, chan struct{}]
 }
 
-// waiter is a call that waits. Its channel is closed when the slot is the waiter's.
+// waiter is a call that waits. Its channel is closed when it gets a slot.
 type waiter = fairqueue.Item[chan struct{}]
 
-// NewSlots allows so many calls about each kind.
+// NewSlots allows limit calls about each kind.
 func NewSlots(limit int) *Slots { return &Slots{limit: limit} }
 
 func (s *Slots) kindLocked(kind schema.GroupKind) *fairqueue.Queue[chan struct{}] {
 	return s.kinds.Of(kind, nil, s.limit)
 }
 
-// TryAcquire takes a slot, unless none is free.
+// TryAcquire takes a slot if one is free.
 func (s *Slots) TryAcquire(kind schema.GroupKind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kindLocked(kind).TryStart()
 }
 
-// Acquire waits for a slot so long at most. The call has been wanted since then.
+// Acquire waits for a slot, for no more than longest. A smaller since goes first.
 func (s *Slots) Acquire(ctx context.Context, kind schema.GroupKind, since time.Time, longest time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,7 +75,7 @@ func (s *Slots) wait(kind schema.GroupKind, since time.Time) *waiter {
 	return w
 }
 
-// giveUp ends waiting. A slot that came at the last moment goes to the next.
+// giveUp stops waiting. A slot granted at the last moment goes to the next waiter.
 func (s *Slots) giveUp(kind schema.GroupKind, w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +84,7 @@ func (s *Slots) giveUp(kind schema.GroupKind, w *waiter) {
 	}
 }
 
-// Release gives a slot back.
+// Release returns a slot.
 func (s *Slots) Release(kind schema.GroupKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

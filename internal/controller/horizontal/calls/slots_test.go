@@ -20,7 +20,7 @@ var (
 	kindB = schema.GroupKind{Group: "example.com", Kind: "B"}
 )
 
-// TestSlotsOfOneKindLeaveOthersTheirs: calls about one kind that hang take nothing from another kind.
+// TestSlotsOfOneKindLeaveOthersTheirs: calls about one kind that hang take no slots of another kind.
 func TestSlotsOfOneKindLeaveOthersTheirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots(2)
@@ -48,9 +48,9 @@ func TestSlotsOfOneKindLeaveOthersTheirs(t *testing.T) {
 	})
 }
 
-// TestSlotsGoToWhoWaitsLongest: not to who stands in line longest, as who gave up once
-// comes again.
-func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
+// TestSlotsGoToLongestWaiting: the age of the work counts, not the time in the queue, because a call that gave up
+// returns later.
+func TestSlotsGoToLongestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, start := NewSlots(1), time.Now()
 		if !s.TryAcquire(kindA) {
@@ -77,7 +77,7 @@ func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
 	})
 }
 
-// TestKindsAreForgotten: strangers choose the names of kinds.
+// TestKindsAreForgotten: untrusted users choose the names of kinds.
 func TestKindsAreForgotten(t *testing.T) {
 	s := NewSlots(1)
 	for i := range 10_000 {
@@ -120,8 +120,8 @@ func TestSlotsUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSlotsAreNotLostByWhoGivesUp: neither by who waited too long nor by who ended.
-func TestSlotsAreNotLostByWhoGivesUp(t *testing.T) {
+// TestSlotsSurviveGivingUp: neither a call that waited too long nor one that ended loses a slot.
+func TestSlotsSurviveGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots(1)
 		if !s.TryAcquire(kindA) {

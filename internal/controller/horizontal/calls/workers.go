@@ -1,18 +1,16 @@
-// Package calls says how the horizontal loop calls the API server: without keeping a worker
-// from other HPAs meanwhile, with a bound for each kind of object, and with a pause after a
-// failure.
+// Package calls bounds the calls of the horizontal loop to the API server: a call that waits occupies no worker, each
+// kind of object has its own limit, and failed calls back off.
 package calls
 
 import "context"
 
-// Workers bounds how many HPAs are decided at once. One that waits for a call does not
-// count.
+// Workers bounds the HPAs that are decided at once. An HPA that waits for a call does not count.
 type Workers chan struct{}
 
-// NewWorkers allows so many.
+// NewWorkers allows limit workers.
 func NewWorkers(limit int) Workers { return make(Workers, limit) }
 
-// Acquire waits for a worker; false when ctx ends.
+// Acquire waits for a worker; it returns false when ctx ends.
 func (w Workers) Acquire(ctx context.Context) bool {
 	select {
 	case w <- struct{}{}:
@@ -22,10 +20,10 @@ func (w Workers) Acquire(ctx context.Context) bool {
 	}
 }
 
-// Release gives a worker back.
+// Release returns a worker.
 func (w Workers) Release() { <-w }
 
-// Yield gives the caller's worker back while call waits.
+// Yield releases the caller's worker during call, and acquires one again.
 func (w Workers) Yield(call func()) {
 	<-w
 	defer func() { w <- struct{}{} }()

@@ -23,9 +23,9 @@ var (
 	web      = observe.HPA("shop", "web")
 )
 
-// store is an API server's part, with resource versions as it has them.
+// store is a fake API server with resource versions.
 type store struct {
-	// refuse is what a call fails with, nil to answer.
+	// refuse returns the error of a call, nil if it succeeds.
 	refuse func(call string) error
 	// lasts is how long a write takes.
 	lasts time.Duration
@@ -33,10 +33,10 @@ type store struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*plimsollv1alpha1.AutoscalerCheckpoint
 	version int
-	// writes are those that succeeded, in their order; calls are all by their kind.
+	// writes has the successful ones, in order; calls counts all by their kind.
 	writes []write
 	calls  map[string]int
-	// running is how many writes there are at a time, most the most that there were.
+	// running is the number of concurrent writes, most its maximum.
 	running, most int
 }
 
@@ -67,28 +67,28 @@ func (s *store) put(o *plimsollv1alpha1.AutoscalerCheckpoint) string {
 	return o.ResourceVersion
 }
 
-// replaced is put by somebody else, between calls.
+// replaced puts an object for another writer, between calls.
 func (s *store) replaced(o *plimsollv1alpha1.AutoscalerCheckpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(o)
 }
 
-// remove is done by somebody else, between calls.
+// remove deletes an object for another writer, between calls.
 func (s *store) remove(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, kubecheckpoints.NameOf(key))
 }
 
-// size is how many objects there are.
+// size returns how many objects there are.
 func (s *store) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.objects)
 }
 
-// of is an autoscaler's checkpoint, nil if there is none.
+// of returns an autoscaler's checkpoint, nil if there is none.
 func (s *store) of(key observe.Key) *plimsollv1alpha1.AutoscalerCheckpoint {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,21 +213,21 @@ func (s *store) Delete(_ context.Context, name types.NamespacedName, uid types.U
 	return nil
 }
 
-// checkpoint is one of an autoscaler, as an earlier leader has written it.
+// checkpoint returns one of an autoscaler, as an earlier leader has written it.
 func checkpoint(key observe.Key, uid types.UID, history, forecast string, at time.Time) *plimsollv1alpha1.AutoscalerCheckpoint {
 	o := objectOf(&entry{key: key, uid: uid}, &Data{History: []byte(history), Forecast: []byte(forecast)})
 	o.Status.SavedAt.Time = at
 	return o
 }
 
-// world is a Keeper with what is around it.
+// world is a Keeper with its surroundings.
 type world struct {
 	*Keeper
 	store    *store
 	registry *prometheus.Registry
 
 	mu sync.Mutex
-	// data are what there is to save, by name; busy says that all are being decided.
+	// data has the data to save, by name; busy is set while all autoscalers are being decided.
 	data  map[observe.Key]Data
 	busy  bool
 	leads bool
@@ -280,14 +280,14 @@ func (w *world) set(key observe.Key, history, forecast string) {
 	w.data[key] = Data{History: []byte(history), Forecast: []byte(forecast)}
 }
 
-// logged are the lines of the log until now.
+// logged returns the lines of the log until now.
 func (w *world) logged() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string(nil), w.lines...)
 }
 
-// total is the value of a counter.
+// total returns the value of a counter.
 func (w *world) total(t *testing.T, name, result string) float64 {
 	t.Helper()
 	families, err := w.registry.Gather()
@@ -305,7 +305,7 @@ func (w *world) total(t *testing.T, name, result string) float64 {
 	return 0
 }
 
-// many are autoscalers with something to save.
+// many returns autoscalers with something to save.
 func (w *world) many(n int) []observe.Key {
 	keys := make([]observe.Key, n)
 	for i := range keys {
@@ -315,5 +315,5 @@ func (w *world) many(n int) []observe.Key {
 	return keys
 }
 
-// uidOf is an autoscaler's UID.
+// uidOf returns an autoscaler's UID.
 func uidOf(key observe.Key) types.UID { return types.UID("uid-of-" + key.Kind.String() + key.String()) }

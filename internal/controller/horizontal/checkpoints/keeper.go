@@ -1,5 +1,6 @@
-// Package checkpoints keeps what was learnt of autoscalers over restarts: it reads all AutoscalerCheckpoints when the
-// controller begins to lead, and writes each autoscaler's once an hour, at its own time.
+// Package checkpoints saves the histories and forecasts of autoscalers across restarts: it reads all
+// AutoscalerCheckpoints when the controller begins to lead, and writes each autoscaler's once an hour, spread over the
+// hour.
 package checkpoints
 
 import (
@@ -19,20 +20,21 @@ import (
 )
 
 const (
-	// savePeriod is how often an autoscaler's checkpoint is written: as much is lost if the process is killed.
+	// savePeriod is the time between two writes of an autoscaler's checkpoint. It bounds the loss if the process is
+	// killed.
 	savePeriod = time.Hour
-	// keepTime is how long what was read waits for its autoscaler, after all was read.
+	// keepTime is the time that checkpoints wait for their autoscalers, after all were read.
 	keepTime = 10 * time.Minute
-	// maxUnknownBytes bounds what is kept for autoscalers that are not in the caches. Whoever may create checkpoints
-	// may name any.
+	// maxUnknownBytes bounds the checkpoints kept for autoscalers that are not in the caches. A user who may create
+	// checkpoints may name any autoscaler.
 	maxUnknownBytes = 64 << 20
-	// fillTimeout is how long the caches are waited for: a cache that cannot be filled keeps nothing else from being read.
+	// fillTimeout is the longest wait for the caches: one that cannot be filled must not prevent reading.
 	fillTimeout = time.Minute
-	// maxAhead is by how much another leader's clock may be ahead.
+	// maxAhead is the tolerated clock skew of another leader.
 	maxAhead = time.Hour
 )
 
-// Client is the API server's part.
+// Client reads and writes AutoscalerCheckpoints.
 type Client interface {
 	Each(ctx context.Context, visit func(*plimsollv1alpha1.AutoscalerCheckpoint)) error
 	Get(ctx context.Context, name types.NamespacedName) (*plimsollv1alpha1.AutoscalerCheckpoint, error)
@@ -43,29 +45,30 @@ type Client interface {
 
 var _ Client = (*kubecheckpoints.Client)(nil)
 
-// ErrBusy is Encode's where the autoscaler is being decided. It is asked again a second later.
+// ErrBusy is returned by Encode while the autoscaler is being decided. The Keeper retries a second later.
 var ErrBusy = errors.New("the autoscaler is being decided")
 
-// Data is what is saved of an autoscaler; either part may be empty.
+// Data is the content of a checkpoint; either part may be empty.
 type Data struct{ History, Forecast []byte }
 
 func (d *Data) isEmpty() bool { return len(d.History)+len(d.Forecast) == 0 }
 
-// Saved is what was read of an autoscaler. Whoever may write checkpoints in its namespace may have made it up.
+// Saved is the content of a checkpoint that was read. It is untrusted: a user with write access to checkpoints in the
+// namespace may have made it up.
 type Saved struct {
 	Data
 	SavedAt time.Time
 }
 
-// Config is what a Keeper is made of.
+// Config configures a Keeper.
 type Config struct {
 	Client Client
-	// Encode is what is known of an autoscaler, at the moment at which it is written. No lock is held.
+	// Encode returns the data of an autoscaler when its checkpoint is written. The Keeper calls it without a lock.
 	Encode func(key observe.Key, uid types.UID) (Data, error)
 	// IsKnown reports whether the autoscaler is in the caches.
 	IsKnown func(key observe.Key, uid types.UID) bool
-	// Filled is closed when the caches have what there is; nil if they have it from the start. What is read before that
-	// is of no known autoscaler.
+	// Filled is closed when the caches are filled; nil if they are from the start. Checkpoints that are read earlier count
+	// as those of unknown autoscalers.
 	Filled <-chan struct{}
 	// MayFlush reports whether the process still leads after its context has ended.
 	MayFlush   func() bool
@@ -78,42 +81,42 @@ type Keeper struct {
 	config   Config
 	series   *series
 	problems problems
-	// wake holds a token when an entry is due earlier than before.
+	// wake has an element after an entry became the first one due.
 	wake chan struct{}
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// isLoaded says that all checkpoints were read.
+	// isLoaded is set once all checkpoints were read.
 	isLoaded bool
-	// kept are those that were read and not taken; unknownBytes is the size of those for no known autoscaler.
+	// kept has the checkpoints that were read and not taken; unknownBytes is the size of those for unknown autoscalers.
 	kept         map[observe.Key]kept
 	unknownBytes int
-	// entries are the autoscalers whose checkpoints are written, due has those that are not being written.
+	// entries has the autoscalers whose checkpoints are written, due those that are not being written.
 	entries map[observe.Key]*entry
 	due     timing.Queue[*entry]
 }
 
-// kept is a checkpoint that was read.
+// kept is a checkpoint that no autoscaler has taken yet.
 type kept struct {
 	saved   Saved
 	uid     types.UID
 	version string
-	// unknown is its part of unknownBytes.
+	// unknown is its share of unknownBytes.
 	unknown int
 }
 
-// entry is an autoscaler whose checkpoint is written. Whoever took it out of the queue has it alone, but for isGone,
-// which the Keeper's lock guards.
+// entry is an autoscaler whose checkpoint is written. The goroutine that took it out of the queue owns it, except
+// isGone, which the Keeper's lock guards.
 type entry struct {
 	key observe.Key
 	uid types.UID
 	// version is the resource version of the checkpoint; empty if none is known.
 	version string
-	// saved is when it was last written, by this process or an earlier one; zero if it was not.
+	// saved is when it was last written, by this process or an earlier one; the zero time if never.
 	saved time.Time
 	due   time.Time
 	place int
-	// isWriting says that it is not in the queue, isGone that it does not return there.
+	// isWriting is set while the entry is not in the queue, isGone once it must not return there.
 	isWriting, isGone bool
 }
 
@@ -123,12 +126,12 @@ func (e *entry) Before(other *entry) bool { return e.due.Before(other.due) }
 // Place implements timing.Item.
 func (e *entry) Place() *int { return &e.place }
 
-// next is when it is written again after now: at its own time in each period.
+// next returns when it is written next after now: at its own offset in each period.
 func (e *entry) next(now time.Time) time.Time {
 	return timing.Next(now, timing.Phase(string(e.uid), savePeriod), savePeriod)
 }
 
-// New makes a Keeper that has read nothing, and starts nothing.
+// New returns a Keeper that has read nothing. It starts nothing.
 func New(c *Config) (*Keeper, error) {
 	if c.Client == nil || c.Encode == nil || c.IsKnown == nil || c.MayFlush == nil || c.Registerer == nil {
 		return nil, errors.New("a client, a registerer, and functions that encode, know and permit are needed")
@@ -143,8 +146,9 @@ func New(c *Config) (*Keeper, error) {
 	}, nil
 }
 
-// Take is what was saved of an autoscaler. It is final if nothing will be found later; until then nothing of it is
-// saved, as that would replace what is not read yet. Each call until then asks for little.
+// Take returns the checkpoint of an autoscaler. If isFinal is false, it may be read later, and the caller asks again; a
+// call takes little time. Until then the Keeper does not write the autoscaler's checkpoint, as that would replace the
+// one that it has not read.
 func (k *Keeper) Take(key observe.Key, uid types.UID) (saved Saved, isFound, isFinal bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -171,7 +175,7 @@ func (k *Keeper) Take(key observe.Key, uid types.UID) (saved Saved, isFound, isF
 	return one.saved, isFound, true
 }
 
-// trackLocked has an autoscaler's checkpoint written from now on.
+// trackLocked schedules the writes of an autoscaler's checkpoint.
 func (k *Keeper) trackLocked(e *entry) {
 	k.forgetLocked(e.key)
 	e.due = e.next(time.Now())
@@ -179,7 +183,6 @@ func (k *Keeper) trackLocked(e *entry) {
 	k.pushLocked(e)
 }
 
-// pushLocked puts an entry into the queue.
 func (k *Keeper) pushLocked(e *entry) {
 	e.isWriting = false
 	k.due.Push(e)
@@ -192,7 +195,7 @@ func (k *Keeper) pushLocked(e *entry) {
 	}
 }
 
-// Forget drops an autoscaler that is gone. The API server deletes its checkpoint.
+// Forget drops a deleted autoscaler. The API server deletes its checkpoint.
 func (k *Keeper) Forget(key observe.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,8 +214,8 @@ func (k *Keeper) forgetLocked(key observe.Key) {
 	}
 }
 
-// Start reads and writes until ctx ends. Finish waits for that, and writes what is not saved if the process still
-// leads. It is called when no autoscaler is being decided any more.
+// Start reads and writes until ctx ends. finish waits for that, and writes the unsaved checkpoints if the process still
+// leads. The caller calls it once no autoscaler is being decided.
 func (k *Keeper) Start(ctx context.Context) (finish func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -230,7 +233,7 @@ func (k *Keeper) Start(ctx context.Context) (finish func()) {
 	}
 }
 
-// awaitCaches waits until the caches are filled, for some time; false if ctx ended.
+// awaitCaches waits until the caches are filled, or for fillTimeout; false if ctx ended.
 func (k *Keeper) awaitCaches(ctx context.Context) bool {
 	if k.config.Filled == nil {
 		return ctx.Err() == nil

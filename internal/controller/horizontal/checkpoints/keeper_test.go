@@ -14,13 +14,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// pass has virtual time pass.
 func pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // virtual time: the Keeper works meanwhile
 	synctest.Wait()
 }
 
-// run starts the Keeper and has it read what there is. It ends with the test.
+// run starts the Keeper and lets it read the checkpoints. It ends with the test.
 func (w *world) run(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,7 +37,7 @@ func (w *world) run(t *testing.T) (stop func()) {
 	return stop
 }
 
-// take takes all of these as an autoscaler's first decision does.
+// takeAllOf takes all of these like an autoscaler's first decision.
 func (w *world) takeAllOf(t *testing.T, keys []observe.Key) {
 	t.Helper()
 	for _, key := range keys {
@@ -85,7 +84,8 @@ func TestEachIsWrittenOnceAnHour(t *testing.T) {
 	})
 }
 
-// TestWritesAreBounded: a slow API server is not called more often, and what waits is not encoded yet.
+// TestWritesAreBounded: the Keeper does not call a slow API server more often, and does not encode waiting checkpoints
+// yet.
 func TestWritesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -106,8 +106,8 @@ func TestWritesAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhatWasSavedIsFound: by the autoscaler whose UID it has, once.
-func TestWhatWasSavedIsFound(t *testing.T) {
+// TestSavedCheckpointIsTakenOnce: only the autoscaler with its UID takes it.
+func TestSavedCheckpointIsTakenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Now().Add(-20 * time.Minute).Truncate(time.Second)
 		wla := observe.WLA("shop", "web")
@@ -135,8 +135,8 @@ func TestWhatWasSavedIsFound(t *testing.T) {
 	})
 }
 
-// TestAnotherUIDsCheckpointIsReplaced: the new autoscaler has its own within the hour, and nothing of the other's is in
-// it.
+// TestAnotherUIDsCheckpointIsReplaced: the new autoscaler has its own checkpoint within the hour, without any part of
+// the other's.
 func TestAnotherUIDsCheckpointIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore(checkpoint(web, "another", "others", "season", time.Now())))
@@ -156,7 +156,7 @@ func TestAnotherUIDsCheckpointIsReplaced(t *testing.T) {
 	})
 }
 
-// TestWholeReplacement: also of what somebody else has written meanwhile, or deleted.
+// TestWholeReplacement: also of a checkpoint that another writer has written or deleted meanwhile.
 func TestWholeReplacement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore(checkpoint(web, uidOf(web), "old", "old season", time.Now())))
@@ -184,7 +184,7 @@ func TestWholeReplacement(t *testing.T) {
 	})
 }
 
-// TestBusyAutoscalerIsAskedAgain: a second later, not an hour.
+// TestBusyAutoscalerIsAskedAgain: the Keeper retries a second later, not an hour.
 func TestBusyAutoscalerIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -203,7 +203,7 @@ func TestBusyAutoscalerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// TestGoneAutoscalerIsNotWritten, nor one of which nothing is known.
+// TestGoneAutoscalerIsNotWritten: neither is one without data.
 func TestGoneAutoscalerIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -221,8 +221,8 @@ func TestGoneAutoscalerIsNotWritten(t *testing.T) {
 	})
 }
 
-// TestNothingIsWrittenBeforeAllIsRead: it would replace what is not read yet. A refusal is logged once, and the
-// controller goes on.
+// TestNothingIsWrittenBeforeAllIsRead: a write would replace a checkpoint that has not been read yet. A refusal is
+// logged once, and the controller continues.
 func TestNothingIsWrittenBeforeAllIsRead(t *testing.T) {
 	for name, refusal := range map[string]error{
 		"no definition": apierrors.NewNotFound(resource, ""), "no right": apierrors.NewForbidden(resource, "", nil),
@@ -257,12 +257,13 @@ func TestNothingIsWrittenBeforeAllIsRead(t *testing.T) {
 	}
 }
 
-// TestRefusedWrites: each is tried once an hour, or some minutes later where that helps; one line of the log says why.
+// TestRefusedWrites: each is retried once an hour, or some minutes later if that helps; one line of the log has the
+// reason.
 func TestRefusedWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		result string
-		// tries are how often it is tried in a day, at least and at most.
+		// least and most bound the attempts in a day.
 		least, most int
 	}{
 		"no definition": {apierrors.NewNotFound(resource, ""), resultRefused, 24 * 20, 24 * 20},
@@ -293,7 +294,7 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// TestUnusableCheckpoints: what somebody made up is not used, and keeps nothing else from being read.
+// TestUnusableCheckpoints: forged checkpoints are not used, and do not prevent others from being read.
 func TestUnusableCheckpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := func(name string) observe.Key { return observe.HPA("shop", name) }
@@ -341,8 +342,8 @@ func TestUnusableCheckpoints(t *testing.T) {
 	})
 }
 
-// TestUnknownAutoscalersAreBounded: checkpoints for autoscalers that do not exist take little memory, and leave those
-// that exist alone.
+// TestUnknownAutoscalersAreBounded: checkpoints of autoscalers that do not exist take little memory, and do not
+// displace those of existing ones.
 func TestUnknownAutoscalersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3800
@@ -373,7 +374,8 @@ func TestUnknownAutoscalersAreBounded(t *testing.T) {
 	})
 }
 
-// TestUnknownAutoscalerThatIsTaken: one that comes into the caches later takes no more of the room for unknown ones.
+// TestUnknownAutoscalerThatIsTaken: an autoscaler that appears in the caches later frees its share of the memory for
+// unknown ones.
 func TestUnknownAutoscalerThatIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := observe.WLA("shop", "other")
@@ -388,8 +390,8 @@ func TestUnknownAutoscalerThatIsTaken(t *testing.T) {
 	})
 }
 
-// TestCachesAreFilledFirst: until then all autoscalers would be unknown. A cache that is never filled delays the reading
-// by a minute.
+// TestCachesAreFilledFirst: the checkpoints are read once the caches are filled, because all autoscalers are unknown
+// before that. A cache that is never filled delays the reading by a minute.
 func TestCachesAreFilledFirst(t *testing.T) {
 	for why, isFilled := range map[string]bool{"filled": true, "never filled": false} {
 		t.Run(why, func(t *testing.T) {
@@ -437,8 +439,8 @@ func TestOversizedPartIsLeftOut(t *testing.T) {
 	})
 }
 
-// TestEndOfTheProcess: first what was never saved, then what was saved longest ago; what was saved just
-// now is not saved again.
+// TestEndOfTheProcess: checkpoints are written in the order of their age, never saved ones first; recently saved ones
+// are not written again.
 func TestEndOfTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -471,7 +473,7 @@ func TestEndOfTheProcess(t *testing.T) {
 	})
 }
 
-// TestEndAfterARestart: what an earlier process saved longest ago is written first, and what it saved just now is not.
+// TestEndAfterARestart: the age includes saves of an earlier process.
 func TestEndAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -501,7 +503,7 @@ func TestEndAfterARestart(t *testing.T) {
 	})
 }
 
-// TestEndIsBounded: an API server that does not answer delays the end by seconds.
+// TestEndIsBounded: an API server that does not respond delays the end by seconds only.
 func TestEndIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -522,7 +524,8 @@ func TestEndIsBounded(t *testing.T) {
 	})
 }
 
-// TestNothingIsWrittenAfterTheLease: who does not lead any more writes nothing, also when that ends while it writes.
+// TestNothingIsWrittenAfterTheLease: a process that no longer leads writes nothing, also if it loses the lead during
+// the writes.
 func TestNothingIsWrittenAfterTheLease(t *testing.T) {
 	for name, after := range map[string]time.Duration{"lost": 0, "lost meanwhile": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -556,7 +559,7 @@ func TestNothingIsWrittenAfterTheLease(t *testing.T) {
 	}
 }
 
-// TestNextLeadersCheckpointIsLeft: at the end it may have written it already.
+// TestNextLeadersCheckpointIsLeft: at the end the next leader may have written it already.
 func TestNextLeadersCheckpointIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore(checkpoint(web, uidOf(web), "first", "", time.Now())))

@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// longestLoadPause is how often checkpoints that cannot be listed are listed again, at least.
+// longestLoadPause is the longest pause between two attempts to list the checkpoints.
 const longestLoadPause = 5 * time.Minute
 
-// load reads all checkpoints; false if ctx ended before it could.
+// load reads all checkpoints; it returns false if ctx ended before that.
 func (k *Keeper) load(ctx context.Context) bool {
 	var backoff calls.Backoff
 	for {
@@ -35,7 +35,6 @@ func (k *Keeper) load(ctx context.Context) bool {
 	}
 }
 
-// loaded notes that all were read.
 func (k *Keeper) loaded() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -43,7 +42,7 @@ func (k *Keeper) loaded() {
 	k.config.Log.V(1).Info("checkpoints of autoscalers are read", "waiting", len(k.kept), "taken", len(k.entries))
 }
 
-// keep keeps a checkpoint until it is taken.
+// keep stores a checkpoint until its autoscaler takes it.
 func (k *Keeper) keep(c *plimsollv1alpha1.AutoscalerCheckpoint) {
 	if c.DeletionTimestamp != nil {
 		return
@@ -59,15 +58,15 @@ func (k *Keeper) keep(c *plimsollv1alpha1.AutoscalerCheckpoint) {
 	}
 }
 
-// Damaged notes that what was taken cannot be decoded.
+// Damaged records that a checkpoint that was taken cannot be decoded.
 func (k *Keeper) Damaged(key observe.Key, err error) {
 	k.series.read(resultUnreadable)
 	k.problems.note("reading: "+resultUnreadable, err, "a checkpoint of an autoscaler cannot be decoded, and is not used",
 		"object", key.String())
 }
 
-// check is whose checkpoint it is, or why it is not used. The API server has checked it, if the definition is the one
-// that ships.
+// check returns the autoscaler of a checkpoint, or why the checkpoint is not used. The API server has validated it only
+// if the cluster has the CustomResourceDefinition that ships.
 func check(c *plimsollv1alpha1.AutoscalerCheckpoint) (key observe.Key, problem string) {
 	if c.Unreadable != "" {
 		return key, resultUnreadable
@@ -81,7 +80,7 @@ func check(c *plimsollv1alpha1.AutoscalerCheckpoint) (key observe.Key, problem s
 	default:
 		return key, resultUnreadable
 	}
-	// By its name it is the only one of the autoscaler.
+	// The name is a function of the autoscaler, so that each has only one checkpoint.
 	if kubecheckpoints.NameOf(key).Name != c.Name {
 		return key, resultMisnamed
 	}
@@ -92,7 +91,7 @@ func check(c *plimsollv1alpha1.AutoscalerCheckpoint) (key observe.Key, problem s
 	return key, ""
 }
 
-// add keeps a checkpoint, or is why it does not.
+// add stores a checkpoint, or returns why it does not.
 func (k *Keeper) add(key observe.Key, c *plimsollv1alpha1.AutoscalerCheckpoint) (problem string) {
 	uid := c.Spec.Autoscaler.UID
 	isKnown := k.config.IsKnown(key, uid)
@@ -121,7 +120,7 @@ func (k *Keeper) add(key observe.Key, c *plimsollv1alpha1.AutoscalerCheckpoint) 
 	return ""
 }
 
-// dropKept forgets what no autoscaler took.
+// dropKept drops the checkpoints that no autoscaler took.
 func (k *Keeper) dropKept() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

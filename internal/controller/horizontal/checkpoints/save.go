@@ -20,18 +20,19 @@ import (
 const (
 	// maxWritesPerSecond bounds the writes of all autoscalers; 10,000 of them need 2.8 a second.
 	maxWritesPerSecond = 5
-	// writers is how many checkpoints are written at a time.
+	// writers is the number of concurrent writes.
 	writers = 4
-	// busyPause is when an autoscaler that is being decided is encoded.
+	// busyPause is the time until the next attempt after ErrBusy.
 	busyPause = time.Second
-	// retryPause is when a write is repeated that failed for a reason which may pass.
+	// retryPause is the time until the next attempt after a failure that may pass.
 	retryPause = 5 * time.Minute
 
-	// The same at the end of the process. The next leader begins only when that has ended, so it is short.
+	// The limits at the end of the process. The next leader starts only after that, so they allow a faster and shorter
+	// burst.
 	flushTimeout            = 5 * time.Second
 	maxFlushWritesPerSecond = 200
 	flushWriters            = 16
-	// youngestFlushed is how old what was saved is that is saved again then.
+	// youngestFlushed is the age from which a checkpoint is written again at the end.
 	youngestFlushed = 5 * time.Minute
 )
 
@@ -41,7 +42,7 @@ func (k *Keeper) saveDue(ctx context.Context) {
 	free := calls.NewWorkers(writers)
 	var writing sync.WaitGroup
 	defer writing.Wait()
-	// An entry is taken only when it can be written: what waits is encoded late.
+	// Take an entry only when it can be written, so that it is encoded as late as possible.
 	for limiter.Wait(ctx) == nil && free.Acquire(ctx) {
 		e := k.await(ctx)
 		if e == nil {
@@ -54,7 +55,7 @@ func (k *Keeper) saveDue(ctx context.Context) {
 	}
 }
 
-// await takes the entry that is due next, as soon as it is; nil when ctx ends.
+// await removes the next entry from the queue once it is due; nil when ctx ends.
 func (k *Keeper) await(ctx context.Context) *entry {
 	for {
 		e, wait := k.take(time.Now())
@@ -74,7 +75,7 @@ func (k *Keeper) await(ctx context.Context) *entry {
 	}
 }
 
-// take takes the entry that is due, or says how long it is until one is.
+// take removes the entry that is due, or returns the time until one is.
 func (k *Keeper) take(now time.Time) (due *entry, wait time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,11 +90,11 @@ func (k *Keeper) take(now time.Time) (due *entry, wait time.Duration) {
 	return e, 0
 }
 
-// save writes an entry that was taken, and puts it back for the next time.
+// save writes an entry and queues it again.
 func (k *Keeper) save(ctx context.Context, e *entry) {
 	err := k.write(ctx, e, isRepeated)
 	now := time.Now()
-	// Half a period after a write that was late there is no other.
+	// A write that was late is not followed by another one within half a period.
 	next := e.next(now.Add(savePeriod / 2))
 	switch {
 	case errors.Is(err, ErrBusy):
@@ -115,8 +116,8 @@ func isRefusal(err error) bool {
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// flush writes what is not saved, at the end of the process: first what was never saved, then what was saved longest
-// ago, as long as the process leads and time is left.
+// flush writes the unsaved checkpoints at the end of the process, those first that were never saved or were saved
+// longest ago, while the process leads and time is left.
 func (k *Keeper) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -139,11 +140,11 @@ func (k *Keeper) flush(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = writing.Wait() // each has counted its error
+	_ = writing.Wait() // write counts each error
 	k.config.Log.Info("checkpoints of autoscalers written at the end", "written", written.Load(), "of", len(entries))
 }
 
-// takeAll ends the writing of all entries, and returns them in the order in which they are flushed.
+// takeAll removes all entries, and returns those to flush in order.
 func (k *Keeper) takeAll() []*entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()

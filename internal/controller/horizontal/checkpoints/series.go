@@ -12,7 +12,7 @@ import (
 	plimsollseries "github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// What became of a checkpoint that was read.
+// The results of reading a checkpoint.
 const (
 	resultRestored   = "restored"
 	resultForeign    = "foreign_uid"
@@ -23,17 +23,16 @@ const (
 	resultListFailed = "list_failed"
 )
 
-// What became of a write.
+// The results of a write.
 const (
 	resultSuccess = "success"
 	resultRefused = "refused"
 	resultFailure = "failure"
 )
 
-// resultOversized is of both.
+// resultOversized is a result of both.
 const resultOversized = "oversized"
 
-// series count what is read and written.
 type series struct{ reads, writes *prometheus.CounterVec }
 
 func newSeries(registerer prometheus.Registerer) (*series, error) {
@@ -43,8 +42,8 @@ func newSeries(registerer prometheus.Registerer) (*series, error) {
 		}, []string{"result"})
 	}
 	s := &series{
-		reads:  counter("reads_total", "AutoscalerCheckpoints that were read, by what became of them."),
-		writes: counter("writes_total", "Writes of AutoscalerCheckpoints, by what became of them."),
+		reads:  counter("reads_total", "AutoscalerCheckpoints read, by result."),
+		writes: counter("writes_total", "Writes of AutoscalerCheckpoints, by result."),
 	}
 	if err := plimsollseries.Register(registerer, &s.reads); err != nil {
 		return nil, err
@@ -65,20 +64,20 @@ func newSeries(registerer prometheus.Registerer) (*series, error) {
 func (s *series) read(result string)    { s.reads.WithLabelValues(result).Inc() }
 func (s *series) written(result string) { s.writes.WithLabelValues(result).Inc() }
 
-// problemLasts is for how long a problem that does not occur again is the same one.
+// problemLasts is the time without a recurrence after which a problem is logged again.
 const problemLasts = 2 * savePeriod
 
-// problems are logged once, and again only after they were gone.
+// problems logs each problem once, and again only after problemLasts without it.
 type problems struct {
 	log logr.Logger
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// last is when each occurred last.
+	// last is the time of each kind's last occurrence.
 	last map[string]time.Time
 }
 
-// note logs a problem if it is new. There are few kinds.
+// note logs a problem if it is new. The number of kinds is small.
 func (p *problems) note(kind string, err error, message string, keysAndValues ...any) {
 	p.mu.Lock()
 	now := time.Now()
@@ -97,7 +96,7 @@ func (p *problems) note(kind string, err error, message string, keysAndValues ..
 	p.log.Info(message, keysAndValues...)
 }
 
-// reasonOf is an error's kind: the API server's, or one for all others.
+// reasonOf returns the API server's reason of an error, or one for all others.
 func reasonOf(err error) string {
 	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
 		return string(reason)

@@ -16,17 +16,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// attempt is what a write does about a checkpoint that is not as this process left it.
+// attempt says how a write treats a checkpoint that another writer has changed.
 type attempt uint8
 
 const (
-	// isRepeated writes replace it.
+	// isRepeated replaces it.
 	isRepeated attempt = iota
-	// isLast writes leave it: at the end of the process it may be the next leader's.
+	// isLast keeps it: at the end of the process it may be the next leader's.
 	isLast
 )
 
-// write encodes an autoscaler and stores its checkpoint. That there is nothing to save is no error.
+// write encodes an autoscaler and stores its checkpoint. It returns no error if there is nothing to save.
 func (k *Keeper) write(ctx context.Context, e *entry, attempt attempt) error {
 	data, err := k.config.Encode(e.key, e.uid)
 	if errors.Is(err, ErrBusy) {
@@ -46,7 +46,7 @@ func (k *Keeper) write(ctx context.Context, e *entry, attempt attempt) error {
 	return err
 }
 
-// count counts a write. One that the end of the process cut off is none.
+// count counts a write, unless the end of the process interrupted it.
 func (k *Keeper) count(ctx context.Context, key observe.Key, err error) {
 	switch {
 	case err == nil:
@@ -63,8 +63,8 @@ func (k *Keeper) count(ctx context.Context, key observe.Key, err error) {
 		"object", key.String())
 }
 
-// cut leaves out what is larger than a checkpoint may hold. What is left out is in no older form in the checkpoint
-// either.
+// cut removes a part that is larger than a checkpoint may hold. The write removes its older form from the stored
+// checkpoint too.
 func (k *Keeper) cut(key observe.Key, data *Data) {
 	for _, part := range []struct {
 		name  string
@@ -83,7 +83,6 @@ func (k *Keeper) cut(key observe.Key, data *Data) {
 	}
 }
 
-// objectOf is a checkpoint that is written now.
 func objectOf(e *entry, data *Data) *plimsollv1alpha1.AutoscalerCheckpoint {
 	name := kubecheckpoints.NameOf(e.key)
 	owner := metav1.OwnerReference{
@@ -108,8 +107,8 @@ func objectOf(e *entry, data *Data) *plimsollv1alpha1.AutoscalerCheckpoint {
 	}
 }
 
-// store stores a checkpoint in the place of that of the version, and returns the new version. Nothing of the old one
-// is left: a forecast that is older than its history would be wrong.
+// store writes a checkpoint in place of the one with this version, and returns the new version. It replaces the whole
+// object: a forecast that is older than its history would be wrong.
 func (k *Keeper) store(
 	ctx context.Context, object *plimsollv1alpha1.AutoscalerCheckpoint, version string, attempt attempt,
 ) (string, error) {
@@ -135,7 +134,7 @@ func (k *Keeper) store(
 		object.ResourceVersion = found.ResourceVersion
 		return client.Replace(ctx, object)
 	}
-	// It is that of an autoscaler that was deleted, and is about to be collected with it.
+	// The stored one belongs to a deleted autoscaler, and the garbage collector is about to delete it.
 	if err := client.Delete(ctx, name, found.UID); err != nil {
 		return "", err
 	}

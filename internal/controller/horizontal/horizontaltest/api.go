@@ -44,7 +44,7 @@ func (w *World) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 	hide := w.HideStatus
 	w.Mu.Unlock()
 	if hide {
-		// Stored, but not seen by watchers: only the response shows it.
+		// Stored, but not sent to watchers: only the response has it.
 		w.Mu.Lock()
 		defer w.Mu.Unlock()
 		w.Version++

@@ -15,14 +15,13 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// CountedScales counts readings and writes of scales, which take so long; readings of some
-// never end.
+// CountedScales counts reads and writes of scales, and delays them; reads of some kinds never end.
 type CountedScales struct {
 	W               *World
 	Gets, Puts      atomic.Int64
 	Takes, PutTakes time.Duration
 	Hung            string
-	// IsDown has readings fail.
+	// IsDown makes reads fail.
 	IsDown atomic.Bool
 }
 
@@ -48,7 +47,7 @@ func (s *countedScale) Get(
 	if s.s.IsDown.Load() {
 		return nil, ErrServer
 	}
-	time.Sleep(s.s.Takes) // virtual time: what a GET takes
+	time.Sleep(s.s.Takes) // virtual time: duration of a GET
 	return s.ScaleInterface.Get(ctx, r, name, o)
 }
 
@@ -57,17 +56,17 @@ func (s *countedScale) Update(
 	ctx context.Context, r schema.GroupResource, scale *autoscalingv1.Scale, o metav1.UpdateOptions,
 ) (*autoscalingv1.Scale, error) {
 	s.s.Puts.Add(1)
-	time.Sleep(s.s.PutTakes) // virtual time: what a PUT takes
+	time.Sleep(s.s.PutTakes) // virtual time: duration of a PUT
 	return s.ScaleInterface.Update(ctx, r, scale, o)
 }
 
-// Custom gives the object a target of a kind that is in no cache.
+// Custom sets a target of a kind that no cache has.
 func Custom(hpa *autoscalingv2.HorizontalPodAutoscaler, version, kind string) *autoscalingv2.HorizontalPodAutoscaler {
 	hpa.Spec.ScaleTargetRef.APIVersion, hpa.Spec.ScaleTargetRef.Kind = version, kind
 	return hpa
 }
 
-// SlowMapper takes long to find out that a kind does not exist.
+// SlowMapper takes long to find that a kind does not exist.
 type SlowMapper struct{ meta.RESTMapper }
 
 // RESTMappings implements meta.RESTMapper.
@@ -79,7 +78,7 @@ func (m SlowMapper) RESTMappings(kind schema.GroupKind, versions ...string) ([]*
 	return m.RESTMapper.RESTMappings(kind, versions...)
 }
 
-// Gate is a limiter that lets no call pass while it is shut.
+// Gate is a limiter that admits no call while it is shut.
 type Gate struct {
 	flowcontrol.RateLimiter
 	Shut   chan struct{}

@@ -16,7 +16,7 @@ func (w *World) Set(change func()) {
 	change()
 }
 
-// ScaleWrites are the writes of scales so far.
+// ScaleWrites returns the writes of scales so far.
 func (w *World) ScaleWrites() []string {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
@@ -30,14 +30,14 @@ func (w *World) HasEvent(part string) bool {
 	return slices.ContainsFunc(w.Events, func(e string) bool { return strings.Contains(e, part) })
 }
 
-// Decisions is how many decisions asked for the pods' metrics.
+// Decisions returns the number of decisions that requested the pods' metrics.
 func (w *World) Decisions() int {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
 	return len(w.Asked)
 }
 
-// Condition is the status and the reason of a condition of an HPA.
+// Condition returns the status and the reason of a condition of an HPA.
 func (w *World) Condition(name string, kind autoscalingv2.HorizontalPodAutoscalerConditionType) string {
 	for _, c := range w.HPA(name).Status.Conditions {
 		if c.Type == kind {
@@ -47,7 +47,7 @@ func (w *World) Condition(name string, kind autoscalingv2.HorizontalPodAutoscale
 	return "none"
 }
 
-// Metric is the value of a series by its name and labels' values.
+// Metric returns the value of a series by its name and labels' values.
 func (w *World) Metric(name string, labels ...string) float64 {
 	w.T.Helper()
 	families, err := w.Registry.Gather()
@@ -81,7 +81,7 @@ func (w *World) Series(name string) int {
 	return n
 }
 
-// WantReplicas fails the test if a Deployment asks for another count.
+// WantReplicas fails the test if a Deployment has another count.
 func (w *World) WantReplicas(name string, want int32, why string) {
 	w.T.Helper()
 	if got := w.Replicas(name); got != want {

@@ -26,36 +26,35 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// Kubelets answer for the pods of the world's nodes.
+// Kubelets serves the samples of the pods on the world's nodes.
 type Kubelets struct {
 	W *World
-	// The following are guarded by the world's lock: what each pod uses, its counter
-	// and when that was read; nodes that do not answer; when each node was asked.
+	// The world's lock guards the following: the use of each pod, its counter and when that was read; nodes that do not
+	// respond; the times of each node's scrapes.
 	Milli   int64
 	Counter map[string]int64
 	read    map[string]time.Time
 	Broken  map[string]bool
 	Asked   map[string][]time.Time
-	// Of is what a pod uses; milli without it.
+	// Of returns the use of a pod; Milli applies if it is nil.
 	Of func(pod string) int64
-	// Frozen is when all samples are of, however often they are asked for; zero if they
-	// are new each time.
+	// Frozen is the time of all samples, however often they are scraped; zero if they are new each time.
 	Frozen  time.Time
 	decided []time.Time
 
-	// Rounds has the budget.
+	// Rounds configures the scrapes and their budget.
 	Rounds scrape.Config[kubelet.Target]
-	// IsPatient says that no node goes before others, whatever the decisions say.
+	// IsPatient is set if no node takes precedence, whatever the decisions need.
 	IsPatient bool
 }
 
-// patient never hurries.
+// patient ignores Prefer.
 type patient struct{ readings.Direct }
 
 // Prefer implements readings.Direct.
 func (patient) Prefer(bool, ...string) {}
 
-// Kubelets adds nodes. What starts with direct reads them.
+// Kubelets adds nodes. A controller that starts with Direct reads them.
 func (w *World) Kubelets(nodes ...string) *Kubelets {
 	w.T.Helper()
 	for _, name := range nodes {
@@ -71,7 +70,7 @@ func (w *World) Kubelets(nodes ...string) *Kubelets {
 	}
 }
 
-// scraper asks kubelets.
+// scraper scrapes the kubelets.
 type scraper struct {
 	*Kubelets
 	store *kubeletrate.Store
@@ -116,8 +115,7 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target, _ *selection.
 	return k.store.Ingest(target.Node, now, node.Text(sampled))
 }
 
-// Direct makes a controller read them and react to what it sees. A minute without
-// a decision is otherwise no silence.
+// Direct makes a controller read them and decide on events and samples, with a sync period of a minute.
 func (k *Kubelets) Direct(c *controllerhorizontal.Config) {
 	options := kubelet.DefaultOptions()
 	nodes, err := podusage.New(podusage.Config{
@@ -138,7 +136,7 @@ func (k *Kubelets) Direct(c *controllerhorizontal.Config) {
 	k.Prompt(c)
 }
 
-// Prompt makes a controller react to what it sees, and notes its decisions.
+// Prompt makes a controller decide on events and samples, and records the times of its decisions.
 func (k *Kubelets) Prompt(c *controllerhorizontal.Config) {
 	c.Triggers, c.SyncPeriod = true, time.Minute
 	c.Log = funcr.New(func(_, args string) {
@@ -152,7 +150,7 @@ func (k *Kubelets) Prompt(c *controllerhorizontal.Config) {
 	}, funcr.Options{Verbosity: 1})
 }
 
-// Decisions takes those since the last call.
+// Decisions returns those since the last call.
 func (k *Kubelets) Decisions() []time.Time {
 	k.W.Mu.Lock()
 	defer k.W.Mu.Unlock()
@@ -161,7 +159,7 @@ func (k *Kubelets) Decisions() []time.Time {
 	return all
 }
 
-// Onto puts a target's pods onto nodes in turn.
+// Onto distributes a target's pods over nodes in turn.
 func (w *World) Onto(name string, replicas int, nodes ...string) {
 	w.T.Helper()
 	for i := range replicas {
@@ -188,20 +186,19 @@ func (w *World) Logged(part string) int {
 	return strings.Count(strings.Join(w.Logs, "\n"), part)
 }
 
-// Multitude adds so many objects with a pod on each of two nodes, whose kubelets have
-// not been read yet.
+// Multitude adds objects with a pod on each of two nodes, whose kubelets have not been read yet.
 func (w *World) Multitude(objects int) {
 	w.T.Helper()
 	for i := range objects {
 		name := fmt.Sprint("web", i)
 		hpa := w.Web(name, 2)
-		hpa.UID = uuid.NewUUID() // the phases come of them
+		hpa.UID = uuid.NewUUID() // the phases depend on the UIDs
 		w.AddHPA(hpa)
 		w.Onto(name, 2, "a", "b")
 	}
 }
 
-// DecidedOn counts the objects that were decided on metrics.
+// DecidedOn counts the objects that were decided with metrics.
 func (w *World) DecidedOn(objects int) (n int) {
 	w.T.Helper()
 	for i := range objects {
@@ -212,5 +209,5 @@ func (w *World) DecidedOn(objects int) (n int) {
 	return n
 }
 
-// Usual is the sync period that the programs have.
+// Usual sets the programs' default sync period.
 func Usual(c *controllerhorizontal.Config) { c.SyncPeriod = 15 * time.Second }

@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// placeOf is the namespace and the name of what tests call "bank/web"; a name alone is of the namespace shop.
+// placeOf returns the namespace and the name of an object that tests call "bank/web"; a name alone belongs to the
+// namespace shop.
 func placeOf(name string) (namespace, bare string) {
 	if namespace, bare, isWhole := strings.Cut(name, "/"); isWhole {
 		return namespace, bare
@@ -58,7 +59,7 @@ func (w *World) Web(name string, replicas int32) *autoscalingv2.HorizontalPodAut
 	}
 }
 
-// Externally makes the HPA follow an external metric, 100m for each pod.
+// Externally sets an external metric for the HPA, 100m for each pod.
 func Externally(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	average := resource.MustParse("100m")
 	hpa.Spec.Metrics = []autoscalingv2.MetricSpec{{
@@ -71,7 +72,7 @@ func Externally(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horiz
 	return hpa
 }
 
-// Pod is a running pod that has been ready for an hour.
+// Pod returns a running pod that has been ready for an hour.
 func Pod(name string, labels map[string]string) *corev1.Pod {
 	long := metav1.NewTime(time.Now().Add(-time.Hour))
 	return &corev1.Pod{
@@ -100,8 +101,8 @@ func (w *World) Add(resource schema.GroupVersionResource, object metav1.Object) 
 	w.forgetPods()
 }
 
-// Pods are a namespace's pods. They are shared: tests and kubelets must not change them. The fake API copies every pod
-// that it lists, which is most of what a test of many scrapes would do.
+// Pods returns a namespace's pods. They are shared: tests and kubelets must not change them. The fake API copies every
+// pod that it lists, which would take most of the time of a test with many scrapes.
 func (w *World) Pods(namespace string) []corev1.Pod {
 	w.podsMu.Lock()
 	defer w.podsMu.Unlock()
@@ -120,7 +121,7 @@ func (w *World) Pods(namespace string) []corev1.Pod {
 	return w.listed[namespace]
 }
 
-// forgetPods has pods list them again. It comes after every write of a pod.
+// forgetPods makes Pods list them again. Every write of a pod calls it.
 func (w *World) forgetPods() {
 	w.podsMu.Lock()
 	defer w.podsMu.Unlock()
@@ -142,7 +143,7 @@ func (w *World) AddHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	w.Add(HPAResource, hpa)
 }
 
-// HPA is a copy of a stored HPA.
+// HPA returns a copy of a stored HPA.
 func (w *World) HPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	w.T.Helper()
 	namespace, name := placeOf(name)
@@ -161,7 +162,7 @@ func (w *World) DeleteHPA(name string) {
 	}
 }
 
-// Edit changes an HPA as a person would: with a new generation.
+// Edit changes an HPA as a user would: with a new generation.
 func (w *World) Edit(name string, change func(*autoscalingv2.HorizontalPodAutoscaler)) {
 	w.T.Helper()
 	hpa := w.HPA(name)
@@ -179,7 +180,7 @@ func (w *World) WriteStatus(name, manager string, change func(*autoscalingv2.Hor
 	w.Store(HPAResource, hpa)
 }
 
-// WroteStatus are the managed fields after a status write.
+// WroteStatus returns the managed fields after a status write.
 func WroteStatus(fields []metav1.ManagedFieldsEntry, manager string) []metav1.ManagedFieldsEntry {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	return append(slices.DeleteFunc(slices.Clone(fields),
@@ -201,7 +202,7 @@ func (w *World) Store(resource schema.GroupVersionResource, object metav1.Object
 	w.forgetPods()
 }
 
-// Deployment is a copy of a stored Deployment.
+// Deployment returns a copy of a stored Deployment.
 func (w *World) Deployment(name string) *appsv1.Deployment {
 	w.T.Helper()
 	namespace, name := placeOf(name)
@@ -212,13 +213,13 @@ func (w *World) Deployment(name string) *appsv1.Deployment {
 	return object.(*appsv1.Deployment).DeepCopy()
 }
 
-// Replicas is what a Deployment asks for.
+// Replicas returns the replica count of a Deployment.
 func (w *World) Replicas(name string) int32 {
 	w.T.Helper()
 	return *w.Deployment(name).Spec.Replicas
 }
 
-// SetReplicas scales a Deployment as a person would.
+// SetReplicas scales a Deployment as a user would.
 func (w *World) SetReplicas(name string, replicas int32) {
 	w.T.Helper()
 	d := w.Deployment(name)

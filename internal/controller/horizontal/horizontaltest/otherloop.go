@@ -13,13 +13,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 )
 
-// InAuto finds out which HPAs another controller acts on.
+// InAuto sets mode auto.
 func InAuto(c *controllerhorizontal.Config) { c.HPAs = takeover.Auto }
 
-// Upstream is the other controller, as managedFields name it.
+// Upstream is the name of the other controller in managedFields.
 const Upstream = "kube-controller-manager"
 
-// Touch is a status write that changes something.
+// Touch changes something in a status.
 func Touch(s *autoscalingv2.HorizontalPodAutoscalerStatus) { s.DesiredReplicas++ }
 
 // Count counts the events that have a part.
@@ -33,10 +33,10 @@ func Count(events []string, part string) int {
 	return n
 }
 
-// InShadow compares with another controller alone.
+// InShadow sets mode shadow.
 func InShadow(c *controllerhorizontal.Config) { c.HPAs = takeover.Shadow }
 
-// UpstreamDecides is a decision of the other controller, with its scale write.
+// UpstreamDecides makes a decision of the other controller, with its scale write.
 func (w *World) UpstreamDecides(name string, desired int32) {
 	current := w.Replicas(name)
 	if desired != current {

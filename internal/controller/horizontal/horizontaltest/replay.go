@@ -20,8 +20,7 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Replayer saves each live decision on an object, reads what was saved, and decides
-// that.
+// Replayer saves each live decision on an object, reads the snapshot, and decides it again.
 type Replayer struct {
 	t         *testing.T
 	Set       divergence.Set
@@ -29,7 +28,7 @@ type Replayer struct {
 	Saved     []string
 }
 
-// ReplayOf decides again what is decided on an object.
+// ReplayOf decides again every decision on an object.
 func (w *World) ReplayOf(t *testing.T, object observe.Key, set divergence.Set) *Replayer {
 	r := &Replayer{t: t, Set: set}
 	w.Made = func(c *controllerhorizontal.Controller) { c.Inspect(object, r.decided) }
@@ -65,7 +64,7 @@ func (r *Replayer) decided(step *snapshothorizontal.Step, d *horizontal.Decision
 	}
 }
 
-// Want wants a decision of that kind among those that were replayed.
+// Want fails the test without a decision of that kind among the replayed ones.
 func (r *Replayer) Want(what string, is func(*horizontal.Decision) bool) {
 	r.t.Helper()
 	for i := range r.decisions {
@@ -87,7 +86,7 @@ func sameSchedule(a, b *schedules.Schedule) bool {
 
 func sameZone(a, b *time.Location) bool { return a.String() == b.String() }
 
-// Always is a schedule that is always in force.
+// Always returns a schedule that is always in force.
 func Always(least int32) plimsollv1alpha1.Schedule {
 	return plimsollv1alpha1.Schedule{
 		Name: "always", Start: "* * * * *", TimeZone: "Etc/UTC", DurationSeconds: ptr.To[int64](120), MinReplicas: &least,

@@ -26,42 +26,42 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// OwnMetrics are the sources of the metrics that Plimsoll reads itself: pods that are scraped every second, and
-// servers that answer what they are set to.
+// OwnMetrics has fake sources of the metrics that Plimsoll reads itself: pods that are scraped every second, and
+// servers with a settable response.
 type OwnMetrics struct {
 	w *World
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// Milli is what each pod's page shows, rate is what is known of it since; broken pods do not answer.
+	// Milli is the value on each pod's page, rate has the pages read so far; broken pods do not respond.
 	Milli  int64
 	pages  map[string][]page
 	Broken map[string]bool
-	// SilentMilli is what pods had last that have no page; 0 if nothing is known of them.
+	// SilentMilli is the last value of pods without a page; 0 if they have none.
 	SilentMilli int64
-	// Followed are the pods of objects that are scraped, scraped says which have been; sample is how many of them are, 0
-	// for all.
+	// Followed has the pods of objects to scrape, scraped those that were; sample is the number of sampled pods, 0 for
+	// all.
 	Followed map[observe.Key][]*observe.Pod
 	scraped  map[observe.Key]bool
 	Sample   int
-	// urgent are the pods that were wanted before others.
+	// UrgentPods has the pods of calls of Urgent.
 	UrgentPods []string
-	// Answer is the servers'.
+	// Answer is the response of the servers.
 	Answer sources.Answer
-	// specs are the metrics of each object that are collected, for each source.
+	// specs has the metrics of each object that each source collects.
 	specs map[string]map[observe.Key][]sources.Spec
-	// running counts the sources that run; pushed and sampled are their watches.
+	// running counts the running sources; pushed and sampled are their callbacks.
 	running         int
 	Sampled, pushed func(observe.Key)
 }
 
-// page is what was read from a pod's page.
+// page is a page that was read from a pod.
 type page struct {
 	at    time.Time
 	milli int64
 }
 
-// OwnMetrics are sources that have no metrics yet.
+// OwnMetrics returns sources that have no metrics yet.
 func (w *World) OwnMetrics() *OwnMetrics {
 	return &OwnMetrics{
 		w: w, pages: map[string][]page{}, Broken: map[string]bool{}, Followed: map[observe.Key][]*observe.Pod{},
@@ -100,7 +100,7 @@ func (o *OwnMetrics) Answered(key observe.Key) {
 	sampled(key)
 }
 
-// WantSpecs finds how many metrics of the object each of the sources collects.
+// WantSpecs fails the test if the sources collect another number of the object's metrics.
 func (o *OwnMetrics) WantSpecs(when string, key observe.Key, want int) {
 	o.w.T.Helper()
 	o.Change(func() {
@@ -128,7 +128,7 @@ func (o *OwnMetrics) run(ctx context.Context) {
 	o.Change(func() { o.running-- })
 }
 
-// setSpecs is Set of the source of that name.
+// setSpecs implements Set for the source of that name.
 func (o *OwnMetrics) setSpecs(source string, key observe.Key, specs []sources.Spec) {
 	o.Change(func() {
 		if len(specs) == 0 {
@@ -238,7 +238,7 @@ func (o ownPods) Latest(
 	return view, nil
 }
 
-// samples needs the lock.
+// samples is called with the lock held.
 func (o ownPods) samples(now time.Time, p *observe.Pod) (sample metric.Sample, recent metric.Recent) {
 	var sum, n int64
 	for i, read := range o.pages[p.Name] {
@@ -270,7 +270,7 @@ func (o ownPods) Urgent(pods []*observe.Pod) {
 	}
 }
 
-// ownView is what is known of some pods.
+// ownView has the values of some pods.
 type ownView struct {
 	samples []metric.Sample
 	recent  []metric.Recent
@@ -334,15 +334,15 @@ func (o ownScalers) Latest(now time.Time, key observe.Key, _ *sources.ExternalSc
 	return o.latest("scalers", now, key)
 }
 
-// ErrServer is a server that is down.
+// ErrServer is the error of a server that is down.
 var ErrServer = errors.New("connection refused")
 
-// average is a target of so much for each replica.
+// average returns a target of so much for each replica.
 func average(text string) plimsollv1alpha1.MetricTarget {
 	return plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: ptr.To(resource.MustParse(text))}
 }
 
-// OwnMetric is a metric of that type, with 10 for each replica.
+// OwnMetric returns a metric of that type, with 10 for each replica.
 func OwnMetric(kind plimsollv1alpha1.MetricSourceType) plimsollv1alpha1.MetricSpec {
 	m := plimsollv1alpha1.MetricSpec{Name: "own", Type: kind}
 	switch kind {
@@ -363,7 +363,7 @@ func OwnMetric(kind plimsollv1alpha1.MetricSourceType) plimsollv1alpha1.MetricSp
 	return m
 }
 
-// Ownly makes an object that follows these metrics alone.
+// Ownly returns an object with these metrics alone.
 func Ownly(
 	hpa *autoscalingv2.HorizontalPodAutoscaler, kinds ...plimsollv1alpha1.MetricSourceType,
 ) *plimsollv1alpha1.WorkloadAutoscaler {

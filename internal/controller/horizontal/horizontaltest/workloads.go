@@ -32,22 +32,22 @@ type WorkloadAPI struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	objects map[string]*plimsollv1alpha1.WorkloadAutoscaler
-	// version is the last that an object got.
+	// version is the last resource version.
 	version int
-	// watches get the changes.
+	// watches receive the changes.
 	watches []*io.PipeWriter
-	// isBehind says that changes are held back.
+	// isBehind is set while changes are not sent to the watches.
 	isBehind bool
 	held     []byte
-	// Lists is how long a list takes.
+	// Lists is the duration of a list.
 	Lists time.Duration
-	// IsNotServed says that the definition is not installed.
+	// IsNotServed is set if the definition is not installed.
 	IsNotServed bool
 }
 
 var _ http.RoundTripper = (*WorkloadAPI)(nil)
 
-// Workloads has the controller act on WorkloadAutoscalers. It comes before start.
+// Workloads makes the controller act on WorkloadAutoscalers. Call it before Start.
 func (w *World) Workloads() *WorkloadAPI {
 	return &WorkloadAPI{W: w, objects: map[string]*plimsollv1alpha1.WorkloadAutoscaler{}}
 }
@@ -61,7 +61,7 @@ func (a *WorkloadAPI) Serve(c *controllerhorizontal.Config) {
 	c.WorkloadAutoscalers = workloads.New(client, metav1.NamespaceAll, c.Log)
 }
 
-// WorkloadOf is a WorkloadAutoscaler that asks for what an HPA does.
+// WorkloadOf returns a WorkloadAutoscaler that has the settings of an HPA.
 func WorkloadOf(hpa *autoscalingv2.HorizontalPodAutoscaler) *plimsollv1alpha1.WorkloadAutoscaler {
 	object := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{
 		Namespace: hpa.Namespace, Name: hpa.Name, UID: types.UID("wla-" + hpa.Name), Generation: 1,
@@ -85,14 +85,14 @@ func (a *WorkloadAPI) Put(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	a.store(object)
 }
 
-// Get is the object as stored.
+// Get returns the object as stored.
 func (a *WorkloadAPI) Get(name string) *plimsollv1alpha1.WorkloadAutoscaler {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.objects[name].DeepCopy()
 }
 
-// store needs the lock.
+// store is called with the lock held.
 func (a *WorkloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	kind := watch.Modified
 	if a.objects[object.Name] == nil {
@@ -115,7 +115,7 @@ func (a *WorkloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	}
 }
 
-// KeepBehind makes the watches be behind what is stored, or ends that.
+// KeepBehind holds changes back from the watches, or releases them.
 func (a *WorkloadAPI) KeepBehind(isBehind bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -143,7 +143,7 @@ func (a *WorkloadAPI) Remove(name string) {
 	}
 }
 
-// replay sends what has changed since a version. It needs the lock.
+// replay sends the changes since a version. It is called with the lock held.
 func (a *WorkloadAPI) replay(to io.Writer, since string) {
 	var texts []byte
 	for _, object := range a.objects {
@@ -155,7 +155,7 @@ func (a *WorkloadAPI) replay(to io.Writer, since string) {
 	go func() { _, _ = to.Write(texts) }()
 }
 
-// Encoded is an object as JSON.
+// Encoded returns an object as JSON.
 func Encoded(object any) []byte {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -230,7 +230,7 @@ func respond(code int, body io.ReadCloser) *http.Response {
 	}
 }
 
-// WorkloadCondition is a condition of a WorkloadAutoscaler, without its time.
+// WorkloadCondition returns a condition of a WorkloadAutoscaler, without its time.
 func WorkloadCondition(object *plimsollv1alpha1.WorkloadAutoscaler, kind string) metav1.Condition {
 	for _, c := range object.Status.Conditions {
 		if c.Type == kind {

@@ -45,7 +45,7 @@ var (
 // World is a cluster with virtual time: an API server that keeps resource
 // versions and refuses conflicting writes, metrics APIs and a controller.
 type World struct {
-	record.EventRecorder // of which the controller uses Event and Eventf
+	record.EventRecorder // the controller uses Event and Eventf only
 
 	T        testing.TB
 	Client   *fake.Clientset
@@ -63,16 +63,16 @@ type World struct {
 	Usage         int64 // milli CPU of each pod
 	ExternalValue func(context.Context) (int64, error)
 	CustomValue   func(context.Context) (int64, error)
-	// Measured is the stamp of external values; now where it is zero.
+	// Measured is the timestamp of external values; now if it is zero.
 	Measured time.Time
 	Asked    []time.Time
 	Events   []string
 	Scaled   []string
 	Logs     []string
-	// BeforeScale and beforeStatus come before a write and may refuse it.
+	// BeforeScale and beforeStatus are called before a write and may refuse it.
 	BeforeScale  func() error
 	BeforeStatus func() error
-	// HideStatus keeps status writes from the watchers; hidden holds them.
+	// HideStatus hides status writes from the watchers; hidden has them.
 	HideStatus bool
 	Hidden     []runtime.Object
 }
@@ -91,7 +91,7 @@ func InWorld(t *testing.T, test func(t *testing.T, w *World)) {
 	})
 }
 
-// NewWorld is a cluster without objects.
+// NewWorld returns a cluster without objects.
 func NewWorld(t testing.TB) *World {
 	// The newer fake writes managedFields itself, which these tests are about.
 	client := fake.NewSimpleClientset()
@@ -153,7 +153,7 @@ func (w *World) Start(change ...func(*controllerhorizontal.Config)) {
 		}
 		factory.Shutdown()
 	}
-	// The caches are filled after some tenths of a second.
+	// The caches take some tenths of a second to fill.
 	w.Pass(time.Second)
 }
 
@@ -167,6 +167,6 @@ func (w *World) log() logr.Logger {
 
 // Pass lets virtual time pass until everything waits again.
 func (w *World) Pass(d time.Duration) {
-	time.Sleep(d) // virtual time: this is what moves it
+	time.Sleep(d) // virtual time: advances it
 	synctest.Wait()
 }

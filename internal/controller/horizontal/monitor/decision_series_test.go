@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestSeriesOfADecision: what each metric wants and which limit binds is to be seen
-// for as long as the object is there.
+// TestSeriesOfADecision: the proposal of each metric and the binding limit have series as long as the object exists.
 func TestSeriesOfADecision(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))

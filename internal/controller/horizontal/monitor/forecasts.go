@@ -7,19 +7,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
 
-// forecastSeries are of all objects together: which forecast does what is in the objects' status.
+// forecastSeries are sums over all objects; the status of each object has its own forecast.
 type forecastSeries struct{ objects, raised, avoided, wasted *prometheus.Desc }
 
 func newForecastSeries() forecastSeries {
 	return forecastSeries{
 		objects: prometheus.NewDesc("plimsoll_forecast_objects",
-			"Objects with a forecast, by why it proposes replicas or none.", []string{"reason"}, nil),
+			"Objects with a forecast, by the reason why it proposes replicas or none.", []string{"reason"}, nil),
 		raised: prometheus.NewDesc("plimsoll_forecast_raised_replicas",
-			"By how many replicas forecasts have raised counts, in sum, at the objects' last decisions.", nil, nil),
+			"Sum of the replicas by which forecasts raised counts at the objects' last decisions.", nil, nil),
 		avoided: prometheus.NewDesc("plimsoll_forecast_avoided_pod_minutes_per_day",
-			"Pod-minutes of lacking capacity that the forecasts avoid in a day which are in use, previews included.", nil, nil),
+			"Pod-minutes of lacking capacity that the forecasts in use avoid in a day, including previews.", nil, nil),
 		wasted: prometheus.NewDesc("plimsoll_forecast_wasted_pod_minutes_per_day",
-			"Pod-minutes that these add in a day without need.", nil, nil),
+			"Pod-minutes that the forecasts in use add without need in a day, including previews.", nil, nil),
 	}
 }
 
@@ -47,7 +47,6 @@ func lastForecastOf(d *horizontal.Decision) lastForecast {
 	return f
 }
 
-// forecastSum is that of all objects.
 type forecastSum struct {
 	objects                 [forecast.ReasonInUse + 1]int
 	raised, avoided, wasted float64
@@ -60,7 +59,7 @@ func (s *forecastSum) add(f *lastForecast) {
 	s.wasted += f.wasted
 }
 
-// collect leaves out objects without a forecast.
+// collect omits objects without a forecast.
 func (s *forecastSeries) collect(sum *forecastSum, gauge func(*prometheus.Desc, float64, ...string)) {
 	for reason := forecast.ReasonLearning; reason <= forecast.ReasonInUse; reason++ {
 		gauge(s.objects, float64(sum.objects[reason]), reason.String())

@@ -16,20 +16,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// upstreamSubsystem is what upstream's series begin with.
+// upstreamSubsystem is the prefix of upstream's series.
 const upstreamSubsystem = "horizontal_pod_autoscaler_controller"
 
-// maxListed is how many HPAs have series of their own besides upstream's. What
-// Prometheus stores must not grow with the cluster without end;
-// plimsoll_horizontal_unlisted_objects says how many are left out.
+// maxListed is the number of HPAs with series of their own besides upstream's. It bounds the series that Prometheus
+// stores in large clusters; plimsoll_horizontal_unlisted_objects counts the rest.
 const maxListed = 10_000
 
-// lastDecisions are upstream's series of each HPA's desired replica count, and what its last
-// decision was made of. They are made when Prometheus scrapes them: a decision only notes its
-// numbers, which takes less memory than series do.
+// lastDecisions has upstream's series of each HPA's desired replica count, and the inputs of its last decision. It
+// creates the series when Prometheus scrapes them: the stored numbers take less memory than series do.
 type lastDecisions struct {
 	hpas, workloads objectSeries
-	// fallbacks is of WorkloadAutoscalers alone.
+	// fallbacks exists for WorkloadAutoscalers only.
 	fallbacks *prometheus.Desc
 	unlisted  *prometheus.Desc
 	forecasts forecastSeries
@@ -49,18 +47,17 @@ func newObjectSeries(desired, prefix, what string, object []string) objectSeries
 	return objectSeries{
 		desired: prometheus.NewDesc(desired, "Current desired replica count for "+what+" objects.", object, nil),
 		proposed: desc("proposed_replicas",
-			"What each metric of an object wanted at its last decision, before any "+
+			"Replicas that each metric of an object proposed at its last decision, before any "+
 				"limit.", "metric_index", "metric_type"),
-		bound: desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
-		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+		bound: desc("bound", "1 for the limit that determined an object's replica count.", "limit"),
+		age:   desc("sample_age_seconds", "Age of the newest sample of an object at its last decision."),
 		current: desc("current_replicas",
-			"Pods of an object's target at its last decision, by the target's scale; absent where that could not be read."),
+			"Pods of an object's target at its last decision, by the target's scale; absent if that could not be read."),
 		ready: desc("ready_pods",
-			"Ready pods of an object's target at its last decision; absent where the pods were not read."),
+			"Ready pods of an object's target at its last decision; absent if the pods were not read."),
 	}
 }
 
-// of are the series of an object's kind.
 func (l *lastDecisions) of(key observe.Key) *objectSeries {
 	if key.Kind == observe.WorkloadAutoscaler {
 		return &l.workloads
@@ -68,20 +65,20 @@ func (l *lastDecisions) of(key observe.Key) *objectSeries {
 	return &l.hpas
 }
 
-// lastDecision is what one HPA's last decision came to.
+// lastDecision is the result of an HPA's last decision.
 type lastDecision struct {
 	proposals []proposal
-	// age is that of the newest sample that counts, if one says when it was taken.
+	// age is the age of the newest sample that has a timestamp.
 	age time.Duration
-	// desired is from the last decision that came to a replica count, if there was one.
+	// desired is that of the last decision with a replica count, if there was one.
 	desired             int32
 	binds               projection.Limit
 	isSampled, hasCount bool
-	// fallbacks is how many metrics' fallbacks are in force; hasFallbacks says that a metric has one.
+	// fallbacks is the number of metrics whose fallbacks are active; hasFallbacks is set if a metric has one.
 	fallbacks    int
 	hasFallbacks bool
 	forecast     lastForecast
-	// current and ready are the pods of the target, nil where they were not read.
+	// current and ready count the pods of the target; nil if they were not read.
 	current, ready *int32
 }
 
@@ -101,15 +98,15 @@ func newLastDecisions() *lastDecisions {
 		workloads: newObjectSeries("plimsoll_workload_desired_replicas", "plimsoll_workload_", "WorkloadAutoscaler",
 			[]string{"namespace", "name"}),
 		fallbacks: prometheus.NewDesc("plimsoll_workload_fallbacks_active",
-			"How many fallbacks of an object's metrics are in force.", []string{"namespace", "name"}, nil),
+			"Active fallbacks of an object's metrics.", []string{"namespace", "name"}, nil),
 		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
-			"Objects without series of their own, as there are too many.", nil, nil),
+			"Objects without series of their own because there are too many objects.", nil, nil),
 		forecasts: newForecastSeries(), last: map[observe.Key]*lastDecision{},
 	}
 }
 
-// note remembers a decision; desired is nil if it came to no replica count.
-func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal.Decision, desired *int32) {
+// record records a decision; desired is nil if it has no replica count.
+func (l *lastDecisions) record(key observe.Key, specs []source.Spec, d *horizontal.Decision, desired *int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last[key]
@@ -135,8 +132,8 @@ func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal
 	last.hasFallbacks = slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Fallback.FailureDuration > 0 })
 }
 
-// see remembers how many pods there were at the last decision.
-func (l *lastDecisions) see(key observe.Key, o *horizontal.Observation) {
+// recordPods records the pods of the last decision.
+func (l *lastDecisions) recordPods(key observe.Key, o *horizontal.Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last[key]
@@ -173,8 +170,8 @@ func (l *lastDecisions) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Decisions wait for no more than one HPA's
-// numbers to be read.
+// Collect implements prometheus.Collector. It locks for one HPA at a time, so that decisions do not wait for the whole
+// scrape.
 func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
@@ -217,8 +214,8 @@ func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// keys are the HPAs with the first maxListed in front. The same ones are listed each time, or
-// every scrape would begin other series.
+// keys returns the HPAs with the first maxListed in front. These are the same each time: otherwise every scrape would
+// start new series.
 func (l *lastDecisions) keys() []observe.Key {
 	l.mu.Lock()
 	keys := slices.AppendSeq(make([]observe.Key, 0, len(l.last)), maps.Keys(l.last))
@@ -231,7 +228,7 @@ func (l *lastDecisions) keys() []observe.Key {
 	return keys
 }
 
-// read is a copy of an HPA's last decision; false if the HPA is gone.
+// read returns a copy of an HPA's last decision; false if the HPA is gone.
 func (l *lastDecisions) read(key observe.Key) (lastDecision, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

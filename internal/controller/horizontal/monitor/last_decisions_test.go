@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestSeriesOfWorkloadAutoscalers: they have the series that HPAs have, by names of their own, and one that shows a
-// fallback in force. It is there only where a metric has a fallback.
+// TestSeriesOfWorkloadAutoscalers: they have the same series as HPAs, with names of their own, and one for active
+// fallbacks, which exists only for an object with a fallback.
 func TestSeriesOfWorkloadAutoscalers(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	specs := []source.Spec{{Type: source.External, Fallback: source.Fallback{FailureDuration: time.Minute}}}
@@ -29,21 +29,21 @@ func TestSeriesOfWorkloadAutoscalers(t *testing.T) {
 	}
 	desired := int32(6)
 	decisions := newLastDecisions()
-	decisions.note(observe.WLA("shop", "web"), specs, d, &desired)
-	decisions.note(observe.WLA("shop", "plain"), []source.Spec{{Type: source.External}}, d, &desired)
-	decisions.note(observe.HPA("shop", "web"), []source.Spec{{Type: source.External}}, d, &desired)
+	decisions.record(observe.WLA("shop", "web"), specs, d, &desired)
+	decisions.record(observe.WLA("shop", "plain"), []source.Spec{{Type: source.External}}, d, &desired)
+	decisions.record(observe.HPA("shop", "web"), []source.Spec{{Type: source.External}}, d, &desired)
 	want := `# HELP plimsoll_workload_desired_replicas Current desired replica count for WorkloadAutoscaler objects.
 # TYPE plimsoll_workload_desired_replicas gauge
 plimsoll_workload_desired_replicas{name="plain",namespace="shop"} 6
 plimsoll_workload_desired_replicas{name="web",namespace="shop"} 6
-# HELP plimsoll_workload_fallbacks_active How many fallbacks of an object's metrics are in force.
+# HELP plimsoll_workload_fallbacks_active Active fallbacks of an object's metrics.
 # TYPE plimsoll_workload_fallbacks_active gauge
 plimsoll_workload_fallbacks_active{name="web",namespace="shop"} 1
-# HELP plimsoll_workload_proposed_replicas What each metric of an object wanted at its last decision, before any limit.
+# HELP plimsoll_workload_proposed_replicas Replicas that each metric of an object proposed at its last decision, before any limit.
 # TYPE plimsoll_workload_proposed_replicas gauge
 plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="plain",namespace="shop"} 7
 plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="web",namespace="shop"} 7
-# HELP plimsoll_workload_sample_age_seconds How old the newest sample of an object was at its last decision.
+# HELP plimsoll_workload_sample_age_seconds Age of the newest sample of an object at its last decision.
 # TYPE plimsoll_workload_sample_age_seconds gauge
 plimsoll_workload_sample_age_seconds{name="plain",namespace="shop"} 3
 plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
@@ -58,7 +58,7 @@ plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
 	}
 }
 
-// TestPodSeries: pods that nobody read are not 0, and neither are those of a scale that cannot be read.
+// TestPodSeries: there is no series, rather than 0, for pods that were not read, and for a scale that cannot be read.
 func TestPodSeries(t *testing.T) {
 	decisions := newLastDecisions()
 	for name, o := range map[string]*horizontal.Observation{
@@ -70,18 +70,18 @@ func TestPodSeries(t *testing.T) {
 		"no longer known": {Target: horizontal.Target{Error: "not found"}},
 	} {
 		key := observe.HPA("shop", name)
-		decisions.note(key, nil, &horizontal.Decision{}, nil)
+		decisions.record(key, nil, &horizontal.Decision{}, nil)
 		if name == "no longer known" {
-			decisions.see(key, &horizontal.Observation{Target: horizontal.Target{StatusReplicas: 9}})
+			decisions.recordPods(key, &horizontal.Observation{Target: horizontal.Target{StatusReplicas: 9}})
 		}
-		decisions.see(key, o)
+		decisions.recordPods(key, o)
 	}
-	want := `# HELP plimsoll_horizontal_current_replicas Pods of an object's target at its last decision, by the target's scale; absent where that could not be read.
+	want := `# HELP plimsoll_horizontal_current_replicas Pods of an object's target at its last decision, by the target's scale; absent if that could not be read.
 # TYPE plimsoll_horizontal_current_replicas gauge
 plimsoll_horizontal_current_replicas{hpa_name="no pods read",namespace="shop"} 3
 plimsoll_horizontal_current_replicas{hpa_name="none",namespace="shop"} 0
 plimsoll_horizontal_current_replicas{hpa_name="read",namespace="shop"} 3
-# HELP plimsoll_horizontal_ready_pods Ready pods of an object's target at its last decision; absent where the pods were not read.
+# HELP plimsoll_horizontal_ready_pods Ready pods of an object's target at its last decision; absent if the pods were not read.
 # TYPE plimsoll_horizontal_ready_pods gauge
 plimsoll_horizontal_ready_pods{hpa_name="none",namespace="shop"} 0
 plimsoll_horizontal_ready_pods{hpa_name="read",namespace="shop"} 1
@@ -93,7 +93,7 @@ plimsoll_horizontal_ready_pods{hpa_name="read",namespace="shop"} 1
 	}
 }
 
-// TestForecastSeries: what forecasts do is summed up over all objects.
+// TestForecastSeries: the series are sums over all objects.
 func TestForecastSeries(t *testing.T) {
 	decisions := newLastDecisions()
 	for name, d := range map[string]*horizontal.Decision{
@@ -106,22 +106,22 @@ func TestForecastSeries(t *testing.T) {
 			Day: forecast.Day{AvoidedPodMinutes: 10, WastedPodMinutes: 1000}}},
 		"off": {},
 	} {
-		decisions.note(observe.HPA("shop", name), nil, d, nil)
+		decisions.record(observe.HPA("shop", name), nil, d, nil)
 	}
-	want := `# HELP plimsoll_forecast_avoided_pod_minutes_per_day Pod-minutes of lacking capacity that the forecasts avoid in a day which are in use, previews included.
+	want := `# HELP plimsoll_forecast_avoided_pod_minutes_per_day Pod-minutes of lacking capacity that the forecasts in use avoid in a day, including previews.
 # TYPE plimsoll_forecast_avoided_pod_minutes_per_day gauge
 plimsoll_forecast_avoided_pod_minutes_per_day 40
-# HELP plimsoll_forecast_objects Objects with a forecast, by why it proposes replicas or none.
+# HELP plimsoll_forecast_objects Objects with a forecast, by the reason why it proposes replicas or none.
 # TYPE plimsoll_forecast_objects gauge
 plimsoll_forecast_objects{reason="AboveWasteLimit"} 0
 plimsoll_forecast_objects{reason="InUse"} 2
 plimsoll_forecast_objects{reason="Learning"} 0
 plimsoll_forecast_objects{reason="LoadUnknown"} 0
 plimsoll_forecast_objects{reason="NotWorthItsPrice"} 1
-# HELP plimsoll_forecast_raised_replicas By how many replicas forecasts have raised counts, in sum, at the objects' last decisions.
+# HELP plimsoll_forecast_raised_replicas Sum of the replicas by which forecasts raised counts at the objects' last decisions.
 # TYPE plimsoll_forecast_raised_replicas gauge
 plimsoll_forecast_raised_replicas 5
-# HELP plimsoll_forecast_wasted_pod_minutes_per_day Pod-minutes that these add in a day without need.
+# HELP plimsoll_forecast_wasted_pod_minutes_per_day Pod-minutes that the forecasts in use add without need in a day, including previews.
 # TYPE plimsoll_forecast_wasted_pod_minutes_per_day gauge
 plimsoll_forecast_wasted_pod_minutes_per_day 5
 `
@@ -133,15 +133,15 @@ plimsoll_forecast_wasted_pod_minutes_per_day 5
 	}
 }
 
-// TestSeriesAreBounded: a cluster's size does not decide how much Prometheus keeps,
-// but for upstream's series, which has all objects.
+// TestSeriesAreBounded: the number of series does not grow with the cluster, except for upstream's series, which has
+// all objects.
 func TestSeriesAreBounded(t *testing.T) {
 	decisions := newLastDecisions()
 	for i := range maxListed + 7 {
-		decisions.note(observe.HPA("shop", fmt.Sprintf("web-%06d", i)), nil,
+		decisions.record(observe.HPA("shop", fmt.Sprintf("web-%06d", i)), nil,
 			&horizontal.Decision{}, new(int32))
 	}
-	decisions.note(observe.HPA("shop", "web-000000"), nil, &horizontal.Decision{}, nil)
+	decisions.record(observe.HPA("shop", "web-000000"), nil, &horizontal.Decision{}, nil)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(decisions)
 	n, err := testutil.GatherAndCount(registry, "plimsoll_horizontal_bound")

@@ -14,21 +14,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
-// Loads records what the load of an object was, and what its decisions made of it. Its zero value is empty.
+// Loads records the load of an object and the decisions on it. Its zero value is empty.
 type Loads struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	history loadhistory.History
-	// hasNew says that something was recorded, other than merged.
+	// hasNew is set once a decision was recorded, as opposed to merged.
 	hasNew bool
-	// metrics are the loads by each metric, where there are several; named are the specs that their names are of.
+	// metrics has the load of each metric if there are several; named points to the specs that they are named after.
 	metrics []metricLoad
 	named   *source.Spec
-	// ready is how many pods were ready when they were last read.
+	// ready is the number of ready pods when they were last read.
 	ready int32
 }
 
-// Add records a decision by a policy on an observation. One for which the scale could not be read says nothing.
+// Add records a decision, unless its scale could not be read.
 func (r *Loads) Add(policy *horizontal.Policy, o *horizontal.Observation, d *horizontal.Decision) {
 	if d.Branch == horizontal.BranchNoScale {
 		return
@@ -49,13 +49,13 @@ func (r *Loads) Add(policy *horizontal.Policy, o *horizontal.Observation, d *hor
 	r.addMetrics(policy, o, d)
 }
 
-// metricLoad is the load by one metric.
+// metricLoad is the load of one metric.
 type metricLoad struct {
 	name    string
 	history loadhistory.History
 }
 
-// addMetrics records the load by each metric. Of a single one it is the load.
+// addMetrics records the load of each metric. For a single one it is the object's load.
 func (r *Loads) addMetrics(policy *horizontal.Policy, o *horizontal.Observation, d *horizontal.Decision) {
 	if len(policy.Metrics) < 2 {
 		r.metrics, r.named = nil, nil
@@ -74,7 +74,7 @@ func (r *Loads) addMetrics(policy *horizontal.Policy, o *horizontal.Observation,
 	}
 }
 
-// name has a history for each metric of a policy. One of the same name as before goes on.
+// name creates a history for each metric of a policy. A metric with the same name as before keeps its history.
 func (r *Loads) name(policy *horizontal.Policy) {
 	if r.named == &policy.Metrics[0] {
 		return
@@ -92,10 +92,10 @@ func (r *Loads) name(policy *horizontal.Policy) {
 	}
 }
 
-// EncodedMetric is the load by one metric.
+// EncodedMetric is the load of one metric.
 type EncodedMetric = loadhistory.EncodedMetric
 
-// EncodeMetrics are the loads by each metric, in the order of the object's spec; none where there is one metric alone.
+// EncodeMetrics returns the load of each metric, in the order of the object's spec; none if there is only one metric.
 func (r *Loads) EncodeMetrics() (all []EncodedMetric, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,28 +109,28 @@ func (r *Loads) EncodeMetrics() (all []EncodedMetric, err error) {
 	return all, nil
 }
 
-// HasNew reports whether there is more than what was merged.
+// HasNew reports whether a decision was recorded since the start.
 func (r *Loads) HasNew() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hasNew
 }
 
-// Since is when the oldest point begins.
+// Since returns the start of the oldest point.
 func (r *Loads) Since() (at time.Time, isAny bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.history.First()
 }
 
-// Reset forgets what was recorded: it was another object's.
+// Reset drops the history, which belongs to another object.
 func (r *Loads) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history, r.hasNew, r.metrics, r.named = loadhistory.History{}, false, nil, nil
 }
 
-// Encode is the history as package loadhistory encodes it; nil if there is none.
+// Encode returns the history as package loadhistory encodes it; nil if there is none.
 func (r *Loads) Encode() ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *Loads) Encode() ([]byte, error) {
 	return r.history.AppendBinary(nil)
 }
 
-// Merge puts an encoded history before what was recorded since.
+// Merge inserts an encoded history before the recorded one.
 func (r *Loads) Merge(encoded []byte) error {
 	var earlier loadhistory.History
 	if err := earlier.UnmarshalBinary(encoded); err != nil {
@@ -161,7 +161,7 @@ func ready(pods []metric.Pod) (n int32) {
 	return n
 }
 
-// limitOf is what limited the count last.
+// limitOf returns the last limit on the count.
 func limitOf(d *horizontal.Decision) loadhistory.Limit {
 	switch d.Branch {
 	case horizontal.BranchFailed:
@@ -189,7 +189,7 @@ func limitOfMetrics(d *horizontal.Decision) loadhistory.Limit {
 	case behavior.ScaleDownLimit:
 		return loadhistory.ScaleDownLimit
 	}
-	// Where selectPolicy is Disabled, the end of the window would change nothing.
+	// If selectPolicy is Disabled, the end of the window would change nothing.
 	up, isDisabled := d.Stabilized.Reason == behavior.ScaleUpStabilized, d.Stabilized.IsDisabled
 	switch down := d.Stabilized.Reason == behavior.ScaleDownStabilized; {
 	case up && isDisabled:

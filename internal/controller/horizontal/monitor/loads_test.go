@@ -19,7 +19,7 @@ import (
 
 var begin = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// points are what was recorded of decisions, one each second, the last of which is not over.
+// points returns what was recorded of decisions, one each second, the last of which is not over.
 func points(t *testing.T, decisions ...horizontal.Decision) (recorded []loadhistory.Point) {
 	t.Helper()
 	var r Loads
@@ -90,7 +90,7 @@ func TestLimitWhereScalingIsDisabled(t *testing.T) {
 	}
 }
 
-// TestPodsThatWereNotRead: a decision that reads no pods says nothing of how many are ready.
+// TestPodsThatWereNotRead: a decision that reads no pods does not change the number of ready ones.
 func TestPodsThatWereNotRead(t *testing.T) {
 	var r Loads
 	ready := metric.Pod{Ready: metric.ReadyTrue, Phase: metric.PhaseRunning}
@@ -125,7 +125,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// decided is a decision on queues of a length, one for each metric; a negative length cannot be read.
+// decided returns a decision on queues of a length, one for each metric; a negative length cannot be read.
 func decided(p *horizontal.Policy, second int, lengths ...int64) (horizontal.Observation, horizontal.Decision) {
 	o := horizontal.Observation{Target: horizontal.Target{SpecReplicas: 2, StatusReplicas: 2}}
 	for _, n := range lengths {
@@ -148,7 +148,7 @@ func queues(names ...string) *horizontal.Policy {
 	return p
 }
 
-// loadsBy are the recorded loads by each metric, of the seconds that are over.
+// loadsBy returns the recorded loads by each metric, of the seconds that are over.
 func loadsBy(t *testing.T, r *Loads) (names []string, loads map[string][]float64) {
 	t.Helper()
 	all, err := r.EncodeMetrics()
@@ -170,8 +170,8 @@ func loadsBy(t *testing.T, r *Loads) (names []string, loads map[string][]float64
 	return names, loads
 }
 
-// TestLoadsByMetric: each of several metrics has its own load; one that is new begins, one that stays goes on, and what
-// cannot be read is not known.
+// TestLoadsByMetric: each of several metrics has its own load; a new one starts, an existing one continues, and a
+// failed one is unknown.
 func TestLoadsByMetric(t *testing.T) {
 	var r Loads
 	add := func(p *horizontal.Policy, second int, lengths ...int64) {

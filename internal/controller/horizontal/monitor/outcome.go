@@ -10,21 +10,21 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Outcome is a decision and what became of it.
+// Outcome is a decision and the result of carrying it out.
 type Outcome struct {
 	Autoscaler observehorizontal.Autoscaler
 	Metrics    []source.Spec
 	Decision   *horizontal.Decision
-	// Observation is what it was decided on.
+	// Observation is the decision's input.
 	Observation *horizontal.Observation
 	Report      *statusreport.Report
-	// IsReferenceInvalid says that spec.scaleTargetRef cannot name anything.
+	// IsReferenceInvalid is set if spec.scaleTargetRef cannot name any object.
 	IsReferenceInvalid bool
-	// StatusErr is why status was not written.
+	// StatusErr is the error of the status write.
 	StatusErr error
-	// Began is when a worker began with the HPA.
+	// Began is when a worker started on the HPA.
 	Began time.Time
-	// Answers say how long each metric's answer took.
+	// Answers has the latency of each metric's response.
 	Answers interface {
 		Took(metric int) time.Duration
 	}
@@ -32,9 +32,9 @@ type Outcome struct {
 
 // Decided counts a decision.
 func (m *Series) Decided(o *Outcome) {
-	m.decisions.note(o.Autoscaler.Key(), o.Metrics, o.Decision,
+	m.decisions.record(o.Autoscaler.Key(), o.Metrics, o.Decision,
 		o.Report.DesiredReplicas)
-	m.decisions.see(o.Autoscaler.Key(), o.Observation)
+	m.decisions.recordPods(o.Autoscaler.Key(), o.Observation)
 	action := actionNone
 	if o.Report.Rescaled {
 		action = actionOf(o.Decision.Current, o.Decision.Desired)
@@ -60,8 +60,8 @@ func (m *Series) countMetric(o *Outcome, i int) {
 	m.computed(action, failure, string(o.Metrics[i].Type), o.Answers.Took(i))
 }
 
-// failure is the label for what went wrong. A mistake in the HPA's spec is distinguished from
-// internal failures. Of those, one that comes after the metrics takes precedence.
+// failure returns the value of the label error: spec for a mistake in the HPA's spec, internal otherwise. A failure
+// after the metrics takes precedence.
 func (o *Outcome) failure() string {
 	d, r := o.Decision, o.Report
 	isUnwritten := o.StatusErr != nil && d.Branch != horizontal.BranchFailed
@@ -77,12 +77,10 @@ func (o *Outcome) failure() string {
 	}
 }
 
-// invalidType is the reason of a metric whose type does not exist, which is a mistake in the
-// spec, not a failure inside.
+// invalidType is the reason for a metric type that does not exist: a mistake in the spec, not an internal failure.
 const invalidType = "InvalidMetricSourceType"
 
-// firstFailure is the reason of the first metric that failed, which upstream counts a decision
-// by.
+// firstFailure returns the reason of the first failed metric, by which upstream counts a decision.
 func firstFailure(d *horizontal.Decision) string {
 	for i := range d.Metrics {
 		if d.Metrics[i].Failure != nil {

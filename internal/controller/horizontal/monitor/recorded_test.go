@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestRecordsLoads: what an object's load was, and what its decisions made of it, can be read.
+// TestRecordsLoads: an object's load and the decisions on it can be read.
 func TestRecordsLoads(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		load := int64(300)

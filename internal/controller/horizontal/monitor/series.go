@@ -1,5 +1,5 @@
-// Package monitor has the Prometheus series of the horizontal loop: upstream's by their names
-// and labels, and Plimsoll's own.
+// Package monitor has the Prometheus series of the horizontal loop: upstream's with their names and labels, and
+// Plimsoll's own.
 package monitor
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// The values of the labels action and error, upstream's.
+// The values of upstream's labels action and error.
 const (
 	actionUp      = "scale_up"
 	actionDown    = "scale_down"
@@ -28,8 +28,7 @@ const (
 	SourceAPI     = "api"
 )
 
-// Series are all of them. The exported ones are updated by the packages that observe what they
-// count.
+// Series has all of them. The packages that observe an event update the exported ones.
 type Series struct {
 	reconciliations    *prometheus.CounterVec
 	reconciliationTime *prometheus.HistogramVec
@@ -37,14 +36,14 @@ type Series struct {
 	computationTime    *prometheus.HistogramVec
 	decisions          *lastDecisions
 
-	// Running is 1 while this instance decides, Objects is how many HPAs there are, Lateness
-	// how long after it was due a decision began.
+	// Running is 1 while this instance decides. Objects counts the HPAs. Lateness is the delay between when a decision was
+	// due and when it started.
 	Running  prometheus.Gauge
 	Objects  prometheus.Gauge
 	Lateness prometheus.Histogram
 
-	// Stale are the HPAs that wait for the cache, VersionRegressions how often it turned out
-	// that the cache would never catch up.
+	// Stale counts the HPAs that wait for the cache, VersionRegressions the waits that ended because the cache would never
+	// catch up.
 	StaleSkips         *prometheus.CounterVec
 	Stale              prometheus.Gauge
 	VersionRegressions prometheus.Counter
@@ -52,21 +51,21 @@ type Series struct {
 	// Overtaken, Outdated and Panics count decisions that were not carried out.
 	Overtaken, Outdated, Panics prometheus.Counter
 
-	// Contested are the objects that another controller writes, States the HPAs by who acts on
-	// them. Shadow counts comparisons with the other controller's decisions.
+	// Contested counts the objects that another controller writes, States the HPAs by who acts on them. Shadow counts
+	// comparisons with the other controller's decisions.
 	Contested     prometheus.Gauge
 	States        *prometheus.GaugeVec
 	ForeignWrites prometheus.Counter
 	Shadow        *prometheus.CounterVec
 
-	// Readings counts by the source of resource metrics, StandIns are the HPAs whose resource
-	// metrics come from metrics.k8s.io instead of kubelets, Unreadable the pods that count as
-	// missing because their nodes cannot be read.
+	// Readings counts decisions by their source of resource metrics. StandIns counts the HPAs whose resource metrics come
+	// from metrics.k8s.io instead of kubelets, Unreadable the pods that count as missing because their nodes cannot be
+	// read.
 	Readings   *prometheus.CounterVec
 	StandIns   prometheus.Gauge
 	Unreadable prometheus.Gauge
 
-	// Reports are those of external scalers that there is work.
+	// Reports counts the reports of external scalers that there is work.
 	Reports prometheus.Counter
 
 	Startup *PodStartup
@@ -96,14 +95,13 @@ func counter(subsystem, name, help string, labels []string) *prometheus.CounterV
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
 }
 
-// histogram has upstream's buckets.
 func histogram(name, help string, labels []string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Subsystem: upstreamSubsystem, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 	}, labels)
 }
 
-// New makes the series and registers them.
+// New creates the series and registers them.
 func New(registerer prometheus.Registerer) (*Series, error) {
 	const own = "plimsoll"
 	result, perMetric := []string{"action", "error"}, []string{"action", "error", "metric_type"}
@@ -144,12 +142,12 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 		Panics: single("horizontal_panics_total", "Decisions that ended in a panic."),
 		Shadow: counter(own, "shadow_comparisons_total",
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', "+
-				"'replicas' or 'conditions', after what differs.", []string{"result"}),
+				"'replicas' or 'conditions', named after what differs.", []string{"result"}),
 		Readings: counter(own, "resource_readings_total",
-			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'agent' if all of these came "+
+			"Decisions with resource metrics, if kubelets can be read. The label 'source' is 'agent' if all of these came "+
 				"from agents of nodes, 'kubelet' if some came from a kubelet, or 'api'.", []string{"source"}),
 		Reports: single("external_scaler_reports_total",
-			"Reports of external scalers that there is work, each of which has an object decided at once."),
+			"Reports of work by external scalers, each of which triggers a decision."),
 		decisions: newLastDecisions(),
 		Startup:   newPodStartup(),
 		Lateness:  newLateness(),
@@ -201,7 +199,6 @@ func (m *Series) computed(action, failure, kind string, took time.Duration) {
 	m.computationTime.WithLabelValues(action, failure, kind).Observe(took.Seconds())
 }
 
-// actionOf is the label for a change from one count to another.
 func actionOf(from, to int32) string {
 	switch {
 	case to > from:

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// longestStartup is how long after a scale-up a new pod counts as created by it.
+	// longestStartup is the time after a scale-up within which a new pod counts as created by it.
 	longestStartup = 15 * time.Minute
-	// maxScaleUps is how many scale-ups of an HPA are remembered.
+	// maxScaleUps bounds the recorded scale-ups of an HPA.
 	maxScaleUps = 16
 )
 
-// PodStartup measures how the time from a scale write to a ready pod goes. Its series are not
-// by HPA: what is slow is nearly always the cluster, and each label value would be a histogram.
+// PodStartup measures the parts of the time from a scale write to a ready pod. Its series have no label for the HPA:
+// the cause of slowness is nearly always the cluster, and each label value would be a histogram.
 type PodStartup struct {
 	byPart *prometheus.HistogramVec
 	whole  prometheus.Histogram
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// scaleUps are those whose pods are awaited.
+	// scaleUps has the scale-ups some of whose pods are not ready.
 	scaleUps map[observe.Key]scaleUps
-	// times are how long the last pods of each HPA took from their creation.
+	// times has the start-up times of each HPA's last pods, from their creation.
 	times map[observe.Key]*startup.Times
 }
 
@@ -38,7 +38,7 @@ func newPodStartup() *PodStartup {
 		byPart: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plimsoll_horizontal_startup_seconds", Buckets: buckets,
 			Help: "Parts of the time from a scale write to a ready pod. The label 'part' is 'creation', " +
-				"'scheduling', 'sandbox', 'init', 'image' or 'readiness', after what ended it.",
+				"'scheduling', 'sandbox', 'init', 'image' or 'readiness', named after the event that ended it.",
 		}, []string{"part"}),
 		whole: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "plimsoll_horizontal_scale_to_ready_seconds", Buckets: buckets,
@@ -52,7 +52,7 @@ func newPodStartup() *PodStartup {
 	return s
 }
 
-// Scaled notes a replica count that was written, by its change.
+// Scaled records a written change of the replica count.
 func (s *PodStartup) Scaled(key observe.Key, at time.Time, change int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +67,8 @@ func (s *PodStartup) Forget(key observe.Key) {
 	delete(s.times, key)
 }
 
-// StartUp is how long pods of an HPA's target take from their creation until they are ready, by those that scale-ups
-// have created; 0 if that is not known.
+// StartUp returns the time from the creation to the readiness of the HPA's pods, measured on those that scale-ups
+// created; 0 if there is none.
 func (s *PodStartup) StartUp(key observe.Key, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *PodStartup) Ready(pod *observe.Pod, keys []observe.Key) {
 	}
 }
 
-// take is when the scale-up that created a pod of the HPA was written. The pod has become ready.
+// take returns when the scale-up that created a ready pod of the HPA was written.
 func (s *PodStartup) take(key observe.Key, created, readyAt time.Time) (at time.Time, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,7 @@ func (s *PodStartup) setLocked(key observe.Key, to scaleUps) {
 	s.scaleUps[key] = to
 }
 
-// scaleUps are an HPA's scale-ups, oldest first, with how many of their pods have
-// not become ready yet.
+// scaleUps are an HPA's scale-ups, oldest first, with the number of their pods that are not ready.
 type scaleUps []scaleUp
 
 type scaleUp struct {
@@ -125,10 +124,9 @@ type scaleUp struct {
 	pods int32
 }
 
-// add notes a change of the replica count at a time.
 func (r scaleUps) add(at time.Time, change int32) scaleUps {
 	if change <= 0 {
-		// Which pods go is not known: those that start are taken first.
+		// A scale-down may delete any of the pods that start, so no later pod can be attributed.
 		return nil
 	}
 	if len(r) == maxScaleUps {
@@ -137,8 +135,8 @@ func (r scaleUps) add(at time.Time, change int32) scaleUps {
 	return append(r, scaleUp{at: at, pods: change})
 }
 
-// take is the scale-up that created a pod of this time: the last one before it that still waits for
-// pods. A pod beyond those, such as one of a rollout, has none.
+// take returns the scale-up that created a pod at this time: the last one before it that still waits for pods. A pod
+// beyond those, such as one of a rollout, has none.
 func (r scaleUps) take(created time.Time) (rest scaleUps, at time.Time, found bool) {
 	for i := len(r) - 1; i >= 0; i-- {
 		// Pods are created in whole seconds.

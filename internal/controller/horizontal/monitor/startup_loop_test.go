@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// sums are the number and the sum of a histogram's values, by the value of its label.
+// sums returns the number and the sum of a histogram's values, by the value of its label.
 func (w *world) sums(name string) map[string][2]float64 {
 	w.T.Helper()
 	families, err := w.Registry.Gather()
@@ -33,8 +33,8 @@ func (w *world) sums(name string) map[string][2]float64 {
 	return found
 }
 
-// TestMeasuresHowPodsStart: of the pods that a scale-up asked for it is measured how
-// they came to be ready; of a pod more, and of one that is ready again, it is not.
+// TestMeasuresHowPodsStart: the series measure the start of pods that a scale-up created, but not of an additional pod,
+// and not of one that becomes ready again.
 func TestMeasuresHowPodsStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Set(func() { w.Usage = 150 })

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestScaleUps: pods belong to the last scale-up before they were created that lacks
-// some, and no longer than a scale-up can explain them.
+// TestScaleUps: a pod belongs to the last scale-up before its creation that still waits for pods, up to the longest
+// start-up time.
 func TestScaleUps(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
@@ -42,7 +42,7 @@ func TestScaleUps(t *testing.T) {
 	}
 }
 
-// TestStartUp: how long pods take is known of those that a scale-up has created, by object.
+// TestStartUp: start-up times are measured on pods that a scale-up has created, by object.
 func TestStartUp(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s, key := newPodStartup(), observe.HPA("shop", "web")

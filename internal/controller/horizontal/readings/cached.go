@@ -8,8 +8,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// cachedFor is what is cached for the HPA as it is now. What was asked for before its
-// metrics or its target's selector changed is cancelled.
+// cachedFor returns the HPA's cached responses. It cancels requests from before its metrics or its target's selector
+// changed.
 func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
 	k, selector := &d.Record.cached, d.Selector
 	if k.requests != nil && k.selector == selector && observehorizontal.HaveSameMetrics(k.of, d.Autoscaler) {
@@ -28,8 +28,8 @@ func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
 	return k
 }
 
-// release drops the answers if all were requested before a moment and none is pending: no decision uses them, and they
-// would keep their pods in memory.
+// release drops the responses if all were requested before a moment and none is pending: no decision uses them, and
+// they would keep their pods in memory.
 func (k *cachedAnswers) release(before time.Time) {
 	if k.requests != nil && k.isOlder(before) {
 		k.end()
@@ -51,7 +51,7 @@ func (k *cachedAnswers) isOlder(than time.Time) bool {
 	return !slices.ContainsFunc(k.answers, func(a answer) bool { return !a.asked.Before(than) })
 }
 
-// take takes in what has come, and says what is on its way.
+// take stores the responses that have arrived, and reports which are pending.
 func (k *cachedAnswers) take(pending []bool) {
 	r := k.requests
 	r.mu.Lock()
@@ -63,13 +63,12 @@ func (k *cachedAnswers) take(pending []bool) {
 	copy(pending, r.pending)
 }
 
-// collection is what is known to the metrics of one HPA.
+// collection has the values of one HPA's metrics, as far as they have arrived.
 type collection struct {
-	// answers belong to the metrics. Those that are not known are pending: asked for, and
-	// not there yet.
+	// answers, known and pending have an element for each metric. A pending one was requested and has not arrived.
 	answers        []answer
 	known, pending []bool
-	// isPatient waits for all answers.
+	// isPatient is set if the decision waits for all responses.
 	isPatient bool
 }
 
@@ -77,10 +76,10 @@ func newCollection(metrics int) *collection {
 	return &collection{answers: make([]answer, metrics), known: make([]bool, metrics), pending: make([]bool, metrics)}
 }
 
-// isComplete says that there is nothing to ask.
+// isComplete reports whether no metric is left to request.
 func (q *collection) isComplete() bool { return !slices.Contains(q.known, false) }
 
-// use takes the cached answer to a metric. How long it took counts once.
+// use takes the cached response for a metric. Its latency counts once.
 func (q *collection) use(k *cachedAnswers, i int) {
 	q.answers[i], q.known[i] = k.answers[i], true
 	if !k.unused[i] {

@@ -13,7 +13,7 @@ import (
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 )
 
-// weakAnswers serves metrics.k8s.io, and keeps weak pointers to its answers.
+// weakAnswers serves metrics.k8s.io, and keeps weak pointers to its responses.
 type weakAnswers struct {
 	*world
 	answers []weak.Pointer[metricsv1beta1.PodMetricsList]
@@ -28,7 +28,7 @@ func (a *weakAnswers) Resource(
 	return list, err
 }
 
-// TestAnswersAreReleased: once kubelets are read, no object keeps the pods of an answer of metrics.k8s.io in memory.
+// TestAnswersAreReleased: once kubelets are read, no object keeps the pods of a response of metrics.k8s.io in memory.
 func TestAnswersAreReleased(t *testing.T) {
 	const objects = 10
 	inWorld(t, func(t *testing.T, w *world) {
@@ -54,7 +54,7 @@ func TestAnswersAreReleased(t *testing.T) {
 				kept++
 			}
 		}
-		// The memory of the last decisions may still refer to some.
+		// The buffers of the last decisions may still refer to some.
 		if kept > objects/2 {
 			t.Errorf("%d of %d answers are still in memory", kept, len(a.answers))
 		}

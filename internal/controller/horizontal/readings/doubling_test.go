@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// timedExternal gives external values the time that at makes of the present one.
+// timedExternal sets the times of external values with at, from the present time.
 type timedExternal struct {
 	*world
 	at func(now time.Time) time.Time
@@ -31,8 +31,8 @@ func (e timedExternal) External(
 	return list, err
 }
 
-// TestExternalTimesDoNotSlowScaling: whatever times an adapter gives, doubling to 64
-// replicas takes no longer than with upstream's rules.
+// TestExternalTimesDoNotSlowScaling: with any timestamps of an adapter, doubling to 64 replicas takes no longer than
+// with upstream's rules.
 func TestExternalTimesDoNotSlowScaling(t *testing.T) {
 	measure := func(set divergence.Set, at func(time.Time) time.Time) (took time.Duration) {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -65,8 +65,8 @@ func TestExternalTimesDoNotSlowScaling(t *testing.T) {
 	}
 }
 
-// TestOneAnswerDoublesOnce: one wrong answer of an adapter doubles the count once, with a time or
-// without, although CPU has the object decided every second.
+// TestOneAnswerDoublesOnce: one wrong response of an adapter, with or without a time, doubles the count once, although
+// CPU samples trigger a decision every second.
 func TestOneAnswerDoublesOnce(t *testing.T) {
 	for name, at := range map[string]func(time.Time) time.Time{
 		"of the answer": func(now time.Time) time.Time { return now },

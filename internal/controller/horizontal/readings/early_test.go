@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// surge lets the load of a target with a pod for each node given become ninety times as much
-// right after a scrape, and returns how long it takes until the count is raised.
+// surge multiplies the load of a target with a pod on each node by ninety right after a scrape, and returns the time
+// until the count is raised.
 func (w *world) surge(t *testing.T, k *horizontaltest.Kubelets, nodes []string) time.Duration {
 	t.Helper()
 	replicas := int32(len(nodes))
@@ -38,10 +38,9 @@ func (w *world) surge(t *testing.T, k *horizontaltest.Kubelets, nodes []string) 
 	return time.Since(began)
 }
 
-// TestEarlyLookDecidesEarlier: the node of a pod with a suspicious first sample is
-// scraped again at once, and the surge decided on the second sample. Without that the
-// average is the first to see it, a round later.
-func TestEarlyLookDecidesEarlier(t *testing.T) {
+// TestEarlyScrapeDecidesEarlier: the node of a pod with a suspicious first sample is scraped again at once, and the
+// second sample raises the count. Without that the average raises it a round later.
+func TestEarlyScrapeDecidesEarlier(t *testing.T) {
 	took := map[bool]time.Duration{}
 	for _, isPatient := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -58,9 +57,9 @@ func TestEarlyLookDecidesEarlier(t *testing.T) {
 	}
 }
 
-// TestEarlyLooksKeepTheBudget: when every node is suspicious at once, no more of them
-// are scraped than the budget has, none is left out, and the count is raised.
-func TestEarlyLooksKeepTheBudget(t *testing.T) {
+// TestEarlyScrapesKeepTheBudget: if every node is suspicious at once, scrapes stay within the budget, no node is left
+// out, and the count is raised.
+func TestEarlyScrapesKeepTheBudget(t *testing.T) {
 	const perSecond = 10
 	inWorld(t, func(t *testing.T, w *world) {
 		var nodes []string
@@ -83,7 +82,7 @@ func TestEarlyLooksKeepTheBudget(t *testing.T) {
 		}
 		slices.SortFunc(all, time.Time.Compare)
 		for i := range all {
-			// One more may have been saved up.
+			// The budget may have one more from before.
 			if last := i + perSecond + 1; last < len(all) && all[last].Sub(all[i]) < time.Second {
 				t.Fatalf("more than %d scrapes within %s", perSecond, all[last].Sub(all[i]))
 			}

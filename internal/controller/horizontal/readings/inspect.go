@@ -7,9 +7,8 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// AddTo adds what was answered to each metric, or known from nodes, to a snapshot of the
-// decision. Answers that are on their way are not part of it, and the snapshot has the readings of
-// metrics that Plimsoll reads itself.
+// AddTo adds the response for each metric, or the nodes' samples, to a snapshot of the decision. It leaves out
+// responses that have not arrived, and metrics that Plimsoll reads itself: the snapshot has their readings.
 func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
 	hasSamples := false
 	for i := range r.answers {
@@ -33,7 +32,8 @@ func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
 	}
 }
 
-// samplesOf writes down where samples come from. What is wrong with many agents is often the same.
+// samplesOf returns the origin of the samples. It bounds the list of agents without samples: their errors are often the
+// same.
 func samplesOf(o podusage.Origins) *snapshothorizontal.Samples {
 	samples := &snapshothorizontal.Samples{AgentPods: o.AgentPods, KubeletPods: o.KubeletPods}
 	for i := range o.Silent {

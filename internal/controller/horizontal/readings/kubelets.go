@@ -8,12 +8,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 )
 
-// FallbackPeriod is how often metrics.k8s.io is asked while it stands in for kubelets, whose
-// other samples lead to decisions every second. Its answers change less often.
+// FallbackPeriod is the time between requests to metrics.k8s.io while it replaces kubelets, because the samples of
+// other nodes trigger decisions every second. Its values change less often.
 const FallbackPeriod = 5 * time.Second
 
-// useSamples answers for resource metrics with the nodes' samples, or says why that cannot
-// be.
+// useSamples sets the values of resource metrics from the nodes' samples, or returns why it cannot.
 func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbackReason, error) {
 	if !r.readsKubelets(d) {
 		return notPermitted, nil
@@ -38,8 +37,8 @@ func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbac
 	return fallback, err
 }
 
-// reportFallback logs when an HPA's resource metrics begin to come from elsewhere, and when they
-// cease to.
+// reportFallback logs when an HPA's resource metrics start to come from metrics.k8s.io, and when they come from the
+// nodes again.
 func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason, err error) {
 	from := monitor.SourceKubelet
 	switch {
@@ -70,7 +69,7 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 	}
 }
 
-// setFallback counts the HPAs for which metrics.k8s.io stands in.
+// setFallback counts the HPAs that use metrics.k8s.io instead of kubelets.
 func (r *Reader) setFallback(of *Record, now fallbackReason) {
 	if of.fallback == nodeUnreadable {
 		r.Series.StandIns.Dec()
@@ -81,8 +80,8 @@ func (r *Reader) setFallback(of *Record, now fallbackReason) {
 	of.fallback = now
 }
 
-// useReadablePods decides on the pods that can be read where metrics.k8s.io was to stand in and
-// does not answer: the pods of the nodes that cannot be read count as missing.
+// useReadablePods uses the pods with samples if metrics.k8s.io was to replace unreadable nodes and has no values
+// either: the pods of these nodes count as missing.
 func (r *Reader) useReadablePods(d *Decision, q *collection, result *Result, fallback fallbackReason) {
 	view := &d.Scratch.view
 	if fallback != nodeUnreadable || !view.IsUsable() {
@@ -96,13 +95,13 @@ func (r *Reader) useReadablePods(d *Decision, q *collection, result *Result, fal
 	}
 }
 
-// isEmpty reports whether metrics.k8s.io was asked, and does not answer or knows no pod.
+// isEmpty reports whether the request to metrics.k8s.io failed or returned no pod.
 func (a *answer) isEmpty() bool {
 	return a.Err != nil || a.Resource != nil && len(a.Resource.Items) == 0
 }
 
-// reportUnreadable logs when pods of an HPA begin to count as missing because their nodes cannot
-// be read, and when that is over.
+// reportUnreadable logs when pods of an HPA start to count as missing because their nodes cannot be read, and when that
+// ends.
 func (r *Reader) reportUnreadable(d *Decision, result *Result) {
 	r.setUnreadable(d.Record, result.unreadable)
 	isAny, isReported := result.unreadable > 0, &d.Record.isUnreadableReported
@@ -120,7 +119,6 @@ func (r *Reader) reportUnreadable(d *Decision, result *Result) {
 	result.Warnings = append(result.Warnings, "counted as missing: "+why)
 }
 
-// setUnreadable adds up the pods that count as missing.
 func (r *Reader) setUnreadable(of *Record, pods int) {
 	r.Series.Unreadable.Add(float64(pods - of.unreadable))
 	of.unreadable = pods

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// recorded notes how many pods were set of each object.
+// recorded records the number of pods in the last Set of each object.
 type recorded struct {
 	readings.Direct
 	w    *world
@@ -30,8 +30,8 @@ func (r *recorded) Set(key observe.Key, pods []*observe.Pod) {
 	r.Direct.Set(key, pods)
 }
 
-// TestPodsAreSet: the pods of an HPA are scraped while its decisions need their samples, and no longer: not when its
-// target is scaled to zero, when it has no resource metric any more, or when it is gone.
+// TestPodsAreSet: the pods of an HPA are scraped only while its decisions need their samples: not when its target is
+// scaled to zero, when it has no resource metric any more, or when it is gone.
 func TestPodsAreSet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")

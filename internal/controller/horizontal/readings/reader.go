@@ -16,28 +16,26 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// readAgainAfter is how long a decision may wait for answers of metrics APIs without reading again what
-// Plimsoll reads itself.
+// readAgainAfter is the longest wait for metrics APIs after which Plimsoll's own sources need not be read again.
 const readAgainAfter = 10 * time.Millisecond
 
-// New asks for nothing yet.
+// New returns a Reader. It makes no request.
 func New(cfg *Config) *Reader {
 	return &Reader{Config: *cfg, Early: rate.NewLimiter(EarlyPerSecond, EarlyBurst)}
 }
 
-// Watch is what kubelets are scraped for.
+// Watch has the nodes to scrape and the callbacks for new values.
 type Watch struct {
-	// Nodes appends the nodes to scrape; Moved has an element when they are others.
+	// Nodes appends the nodes to scrape; Moved has an element when they have changed.
 	Nodes func(dst []string) []string
 	Moved <-chan struct{}
-	// Sampled is called for each scrape of a node that brought new samples.
+	// Sampled is called after each scrape of a node with new samples.
 	Sampled func(NodeSampled)
-	// Own is called for what is new of the metrics that Plimsoll reads itself.
+	// Own has the callbacks of Plimsoll's own sources.
 	Own own.Watch
 }
 
-// Collect lets kubelets be scraped, and the other sources be read, until ctx ends; wait returns
-// when that is over.
+// Collect scrapes kubelets and reads the other sources until ctx ends; wait blocks until both have stopped.
 func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 	var collecting sync.WaitGroup
 	if r.Direct != nil {
@@ -49,18 +47,17 @@ func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 	return collecting.Wait
 }
 
-// SetPods has these pods of the object scraped from now on, and no others of it; none if the decisions do not need
-// them.
+// SetPods replaces the pods of the object whose nodes are scraped; none if decisions do not need them.
 func (r *Reader) SetPods(key observe.Key, pods []*observe.Pod) {
 	if r.Direct != nil {
 		r.Direct.Set(key, pods)
 	}
 }
 
-// Wait waits for the requests that are under way.
+// Wait waits for the requests in progress.
 func (r *Reader) Wait() { r.requests.Wait() }
 
-// Forget drops an object that is gone.
+// Forget drops a deleted object.
 func (r *Reader) Forget(key observe.Key, of *Record) {
 	if key.Kind == observe.WorkloadAutoscaler {
 		r.Own.Set(key, nil)
@@ -71,10 +68,10 @@ func (r *Reader) Forget(key observe.Key, of *Record) {
 	r.setUnreadable(of, 0)
 }
 
-// None are the readings of a decision that needs none.
+// None returns the readings of a decision that needs none.
 func None(p *horizontal.Policy) []metric.Reading { return make([]metric.Reading, len(p.Metrics)) }
 
-// Awaited are the readings of a decision that cannot be made yet: it lowers nothing.
+// Awaited returns readings that are all pending: a decision on them lowers nothing.
 func Awaited(p *horizontal.Policy) []metric.Reading {
 	all := make([]metric.Reading, len(p.Metrics))
 	for i := range all {
@@ -83,7 +80,7 @@ func Awaited(p *horizontal.Policy) []metric.Reading {
 	return all
 }
 
-// Read reads all metrics into result. ErrTooEarly and the end of ctx are its only errors.
+// Read reads all metrics into result. It fails only with ErrTooEarly, or when ctx ends.
 func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	q := newCollection(len(d.Policy.Metrics))
 	fallback, why := r.useSamples(d, q, result)
@@ -125,7 +122,7 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	return nil
 }
 
-// readOwn takes what is known to the metrics that Plimsoll reads itself.
+// readOwn reads the latest values of the metrics that Plimsoll reads itself.
 func (r *Reader) readOwn(d *Decision, q *collection) {
 	if d.Own == nil {
 		return

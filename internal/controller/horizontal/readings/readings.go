@@ -1,7 +1,6 @@
-// Package readings finds out what a decision's metrics read: from the kubelets' samples, from the
-// sources of metrics that Plimsoll reads itself, from answers of the metrics APIs that are still
-// good, and for the rest by asking. Requests outlive the decision that makes them, so that an API
-// that is slow keeps no HPA from being decided on what else is known.
+// Package readings reads the metrics of a decision: from the kubelets' samples, from Plimsoll's own sources, from
+// responses of the metrics APIs that are recent enough, and for the rest by requests. Requests outlive the decision
+// that makes them, so that a slow API does not prevent decisions on the other values.
 package readings
 
 import (
@@ -27,30 +26,29 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Direct has what pods use without a request.
+// Direct has the samples of the nodes. Reading them takes no request.
 type Direct interface {
 	// Run collects until ctx ends.
 	Run(ctx context.Context, watch podusage.Watch)
-	// Set collects these pods of the object from now on, and no others of it.
+	// Set replaces the pods that are collected for the object.
 	Set(key observe.Key, pods []*observe.Pod)
-	// Latest reads what is known of the pods now; an error says why that is not enough
-	// to decide on.
+	// Latest reads the latest samples of the pods; the error says why they are not enough to decide on.
 	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
-	// ReportMissing tells which of the pods of the last Latest their agents do not know.
+	// ReportMissing reports the pods of the last Latest that their agents have no samples of.
 	ReportMissing(now time.Time, pods []*observe.Pod, v *podusage.View)
-	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
-	// for some seconds where the budget is too short for all.
+	// Prefer prioritizes the scrapes of these nodes: for one scrape as soon as possible, or else for some seconds if the
+	// budget is too short for all.
 	Prefer(atOnce bool, nodes ...string)
 }
 
 var _ Direct = (*podusage.Subscription)(nil)
 
 type (
-	// Sources are those of the metrics that Plimsoll reads itself.
+	// Sources has the sources of the metrics that Plimsoll reads itself.
 	Sources = own.Sources
-	// Specs are what such metrics of an object need.
+	// Specs has the subscriptions to such metrics of an object.
 	Specs = own.Specs
-	// OwnWatch is called for what is new of them.
+	// OwnWatch has the callbacks for new values of them.
 	OwnWatch = own.Watch
 	// NodeSampled is a scrape of a node.
 	NodeSampled = podusage.Sampled
@@ -58,25 +56,24 @@ type (
 	PodSampled = podendpoint.Sampled
 )
 
-// MetricsAPIs answer for the metrics APIs.
+// MetricsAPIs reads the metrics APIs.
 type MetricsAPIs = query.Source
 
-// Config is what a Reader needs.
+// Config configures a Reader.
 type Config struct {
-	// Source answers for the metrics APIs.
+	// Source reads the metrics APIs.
 	Source MetricsAPIs
-	// Direct has the kubelets' samples; it may be nil.
 	Direct Direct
-	// Own are the sources of metrics that Plimsoll reads itself.
+	// Own has the sources of the metrics that Plimsoll reads itself.
 	Own Sources
-	// Queue has an HPA decided again when an answer comes late.
+	// Queue schedules an HPA when a response arrives after its decision.
 	Queue   *schedule.Queue
 	Workers calls.Workers
 	Series  *monitor.Series
 	Log     logr.Logger
 
 	SyncPeriod time.Duration
-	// Triggers says that HPAs are decided between sync periods too.
+	// Triggers is set if HPAs are decided between sync periods too.
 	Triggers bool
 }
 
@@ -86,34 +83,33 @@ type Reader struct {
 
 	// Early limits requests to metrics.k8s.io that need not wait for the kubelets' samples.
 	Early *rate.Limiter
-	// requests are those to metrics APIs that are under way.
+	// requests counts the requests to metrics APIs in progress.
 	requests sync.WaitGroup
 }
 
-// Record is what is known of an HPA's metrics from one decision to the next. The worker that has
-// the HPA owns it, apart from asked, which has a lock of its own.
+// Record has the state of an HPA's metrics between decisions. The HPA's worker owns it, except asked, which has its own
+// lock.
 type Record struct {
 	cached cachedAnswers
 	// fallback is why resource metrics last did not come from the kubelets.
 	fallback fallbackReason
-	// unreadable is how many pods last counted as missing because their nodes cannot be read.
+	// unreadable is the number of pods that last counted as missing because their nodes cannot be read.
 	unreadable int
-	// isFallbackReported and isUnreadableReported say that an event and the log have it.
+	// isFallbackReported and isUnreadableReported are set while the log and an event report the problem.
 	isFallbackReported, isUnreadableReported bool
-	// lastComplete is when all that a decision needs was last there, or when the HPA was
-	// first decided.
+	// lastComplete is when a decision last had all its inputs, or when the HPA was first decided.
 	lastComplete time.Time
 	asked        asked
 }
 
-// asked is when metrics.k8s.io was last asked.
+// asked is when metrics.k8s.io was last requested.
 type asked struct {
 	// mu guards what follows.
 	mu sync.Mutex
 	at time.Time
 }
 
-// Asked is when metrics.k8s.io was last asked because of the HPA.
+// Asked returns when metrics.k8s.io was last requested for the HPA.
 func (r *Record) Asked() time.Time {
 	r.asked.mu.Lock()
 	defer r.asked.mu.Unlock()
@@ -126,13 +122,13 @@ func (r *Record) setAsked(at time.Time) {
 	r.asked.at = at
 }
 
-// Begin forgets what is known of another HPA of the same name.
+// Begin drops the state of a deleted HPA of the same name.
 func (r *Record) Begin(now time.Time) {
 	r.cached.end()
 	r.isFallbackReported, r.isUnreadableReported, r.lastComplete = false, false, now
 }
 
-// Complete notes that all that a decision needs is there.
+// Complete records that a decision has all its inputs.
 func (r *Record) Complete(at time.Time) { r.lastComplete = at }
 
 // fallbackReason is why resource metrics do not come from the kubelets.
@@ -142,28 +138,28 @@ const (
 	// fallbackUnknown: the HPA has not been decided yet.
 	fallbackUnknown fallbackReason = iota
 	noFallback
-	// samplesAwaited: too little is known yet.
+	// samplesAwaited: the kubelets have been scraped too few times.
 	samplesAwaited
 	// nodeUnreadable: a node cannot be read.
 	nodeUnreadable
-	// notPermitted: kubelets may not be asked at all.
+	// notPermitted: Plimsoll may not read kubelets at all.
 	notPermitted
 )
 
-// cachedAnswers is what was answered to an HPA's requests, and those that are under way. Both
-// serve decisions that come before its next sync period is over.
+// cachedAnswers has the responses to an HPA's requests, and the requests in progress. Decisions before the HPA's next
+// sync period use both.
 type cachedAnswers struct {
-	// of and selector are what was asked for.
+	// of and selector are the object and the selector of the requests.
 	of       observehorizontal.Autoscaler
 	selector string
-	// answers are the newest ones, at their metrics' places; asked is zero where there
-	// is none. unused are those that no decision has been made on.
+	// answers has the newest responses by the indices of their metrics; asked is zero for those without. unused marks the
+	// responses that no decision has used.
 	answers  []answer
 	unused   []bool
 	requests *requests
 }
 
-// end cancels what is under way.
+// end cancels the requests in progress.
 func (k *cachedAnswers) end() {
 	if k.requests != nil {
 		k.requests.cancel()
@@ -171,27 +167,26 @@ func (k *cachedAnswers) end() {
 	*k = cachedAnswers{}
 }
 
-// requests are those of one HPA. They outlive the decision that makes them: an API
-// that is slow keeps no HPA from being decided on what else is known.
+// requests are those of one HPA. They outlive the decision that makes them: a slow API does not prevent decisions on
+// the other values.
 type requests struct {
 	key    observe.Key
-	ctx    context.Context //nolint:containedctx // it ends when the HPA is another or goes
+	ctx    context.Context //nolint:containedctx // it ends when the HPA changes or is deleted
 	cancel context.CancelFunc
-	// arrived holds a token when an answer came that a decision waits for.
+	// arrived has an element after a response arrived that a decision waits for.
 	arrived chan struct{}
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// pending are the metrics that are asked for, left how many; isAwaited says that a
-	// decision waits.
+	// pending marks the metrics with a request in progress, left counts them; isAwaited is set while a decision waits.
 	pending   []bool
 	left      int
 	isAwaited bool
-	// came holds the answers that have come since they were last taken.
+	// came has the responses that have arrived since a decision last took them.
 	came map[int]answer
 }
 
-// Scratch is the memory that a decision needs while it is made.
+// Scratch has the buffers of a decision. Decisions reuse them.
 type Scratch struct {
 	view     podusage.View
 	own      own.Answers
@@ -200,49 +195,49 @@ type Scratch struct {
 	pods     []metric.Pod
 }
 
-// Pods are the pods as the core sees them.
+// Pods converts the pods to the core's form.
 func (s *Scratch) Pods(pods []*observe.Pod) []metric.Pod {
 	s.pods = observe.AppendPods(s.pods[:0], pods)
 	return s.pods
 }
 
-// Reset drops references to HPAs and pods, which would be kept alive.
+// Reset drops references, which would keep HPAs and pods in memory.
 func (s *Scratch) Reset() {
 	s.answers.Reset(&horizontal.Policy{}, nil)
 	s.own.Reset()
 }
 
-// Decision is a decision whose metrics are read.
+// Decision is a decision whose metrics are to be read.
 type Decision struct {
 	Autoscaler observehorizontal.Autoscaler
 	Policy     *horizontal.Policy
-	// Own belongs to the policy.
+	// Own has the policy's subscriptions.
 	Own Specs
-	// Selector is the target's, Pods are those of the target.
+	// Selector and Pods are those of the target.
 	Selector string
 	Pods     []*observe.Pod
 	Record   *Record
 	Scratch  *Scratch
 	// Start is when the decision began to observe.
 	Start time.Time
-	// Trigger is why the HPA is decided. A periodic decision asks everything anew.
+	// Trigger is the cause of the decision. A periodic one requests all metrics again.
 	Trigger trigger.Kind
-	// AsUpstream reads what kube-controller-manager does: the metrics APIs alone, and all answers.
+	// AsUpstream restricts the sources to those of kube-controller-manager: the metrics APIs, and waits for all responses.
 	AsUpstream bool
 }
 
-// Result is what the metrics read.
+// Result has the readings of a decision, and where they come from.
 type Result struct {
 	Readings []metric.Reading
-	// IsDirect says that no request was made or needed for any metric.
+	// IsDirect is set if no metric needed a request.
 	IsDirect bool
-	// HasSamples says that there are samples that are renewed without a request: resource metrics, if
-	// there are any, are from the kubelets, or else there is a metric that Plimsoll reads itself.
+	// HasSamples is set if the decision uses samples that are collected without a request: resource metrics come from the
+	// kubelets, or, without resource metrics, Plimsoll reads a metric itself.
 	HasSamples bool
-	// HasKubelets says that resource metrics are from the kubelets' samples.
+	// HasKubelets is set if resource metrics come from the kubelets' samples.
 	HasKubelets bool
-	// IsNewerAwaited says that the kubelets' first samples come within seconds; what was read
-	// may be of the time before what the replica count was last decided on.
+	// IsNewerAwaited is set if the kubelets' first samples are expected within seconds; the readings may be older than the
+	// last change of the replica count.
 	IsNewerAwaited bool
 	// Warnings are for events of the reason FailedReadKubelet.
 	Warnings []string
@@ -252,7 +247,7 @@ type Result struct {
 	unreadable int
 }
 
-// Took is how long the answer to a metric took.
+// Took returns the latency of the response for a metric.
 func (r *Result) Took(i int) time.Duration {
 	if i < len(r.answers) {
 		return r.answers[i].took
@@ -260,23 +255,23 @@ func (r *Result) Took(i int) time.Duration {
 	return 0
 }
 
-// answer is what is known to one metric.
+// answer is the value of one metric.
 type answer struct {
-	// usage stands for an answer where no request was needed.
+	// usage replaces the response if no request was needed.
 	usage observehorizontal.PodUsage
 	observehorizontal.Response
-	// asked is when it was asked for; zero where no request was needed.
+	// asked is the time of the request; zero if none was needed.
 	asked time.Time
-	// took is how long it took, with any waiting.
+	// took is the latency, including waiting.
 	took time.Duration
 }
 
 func (d *Decision) name() string { return d.Autoscaler.Namespace + "/" + d.Autoscaler.Name }
 
-// readsKubelets reports whether kubelets are read for the decision.
+// readsKubelets reports whether the decision reads kubelets.
 func (r *Reader) readsKubelets(d *Decision) bool { return !d.AsUpstream && r.ReadsKubelets(d.Policy) }
 
-// ReadsKubelets reports whether kubelets can be read, and know any of the metrics.
+// ReadsKubelets reports whether Plimsoll reads kubelets and the policy has resource metrics.
 func (r *Reader) ReadsKubelets(p *horizontal.Policy) bool {
 	return r.Direct != nil && hasResource(p)
 }
@@ -285,7 +280,6 @@ func isResource(kind source.Type) bool {
 	return kind == source.Resource || kind == source.ContainerResource
 }
 
-// hasResource reports whether there is a metric that kubelets know.
 func hasResource(p *horizontal.Policy) bool {
 	for i := range p.Metrics {
 		if isResource(p.Metrics[i].Type) {

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// answerWait is how long a decision waits for the answers to its requests, where it
-	// has something to go by without them. Answers that come later lead to another one.
+	// answerWait is the time that a decision waits for the responses to its requests if it can be made without them.
+	// Responses that arrive later trigger another decision.
 	answerWait = time.Second
-	// maxRequests is how many metrics of one HPA are asked for at a time.
+	// maxRequests is the number of concurrent requests for one HPA.
 	maxRequests = 16
 )
 
-// errAwaited stands for an answer that is on its way.
+// errAwaited is the error of a metric whose request is in progress.
 var errAwaited = errors.New("request still in progress")
 
-// request fills in answers: those that are still good, and those that come at once. What
-// is missing after that is on its way.
+// request sets the responses that are recent enough, and those that arrive in time. The requests for the rest are in
+// progress when it returns.
 func (r *Reader) request(
 	ctx context.Context, d *Decision, q *collection, fallback fallbackReason, hasSamples bool,
 ) error {
 	k := cachedFor(ctx, d)
 	k.take(q.pending)
-	missing, isResourceMissing := r.useGood(d, q, k, fallback)
+	missing, isResourceMissing := r.useFresh(d, q, k, fallback)
 	if isResourceMissing {
 		if fallback == samplesAwaited && r.awaitsSamples(d) {
 			return ErrTooEarly
 		}
 		d.Record.setAsked(d.Start)
 	}
-	// An answer that comes from now on is this decision's, until it waits no longer.
+	// This decision uses the responses that arrive from now on, until it stops waiting.
 	k.requests.setAwaited(true)
 	r.begin(d, k.requests, missing)
 	q.isPatient = d.AsUpstream
@@ -54,15 +54,15 @@ func (r *Reader) request(
 	return ctx.Err()
 }
 
-// useGood takes the answers that are still good, and says which metrics are to be asked for, and
-// whether one of them is a resource metric.
-func (r *Reader) useGood(
+// useFresh uses the responses that are recent enough. It returns the metrics to request, and whether one of them is a
+// resource metric.
+func (r *Reader) useFresh(
 	d *Decision, q *collection, k *cachedAnswers, fallback fallbackReason,
 ) (missing []int, isResourceMissing bool) {
 	for i := range q.answers {
 		switch {
 		case q.known[i]:
-		case k.unused[i], !q.pending[i] && r.isGood(d, &k.answers[i], i, fallback):
+		case k.unused[i], !q.pending[i] && r.isFresh(d, &k.answers[i], i, fallback):
 			q.use(k, i)
 		case !q.pending[i]:
 			missing = append(missing, i)
@@ -72,8 +72,8 @@ func (r *Reader) useGood(
 	return missing, isResourceMissing
 }
 
-// isGood reports whether an answer need not be asked for again.
-func (r *Reader) isGood(d *Decision, a *answer, i int, fallback fallbackReason) bool {
+// isFresh reports whether a metric need not be requested again.
+func (r *Reader) isFresh(d *Decision, a *answer, i int, fallback fallbackReason) bool {
 	age := d.Start.Sub(a.asked)
 	switch {
 	case d.Trigger == trigger.Periodic, a.asked.IsZero():
@@ -81,18 +81,18 @@ func (r *Reader) isGood(d *Decision, a *answer, i int, fallback fallbackReason) 
 	case !isResource(d.Policy.Metrics[i].Type):
 		return age < r.SyncPeriod
 	default:
-		// Pods that changed want another answer, where kubelets do not give it.
+		// After a change of pods the response is outdated, unless kubelets replace it.
 		return age < FallbackPeriod && (fallback != notPermitted || d.Trigger != trigger.Event)
 	}
 }
 
-// isUsable reports whether an answer may be decided on while the next one is on its way:
-// a value for a sync period, and an error until the next answer.
+// isUsable reports whether a decision may use a response while the next one is in progress: a value for a sync period,
+// and an error until the next response.
 func (r *Reader) isUsable(a *answer) bool {
 	return !a.asked.IsZero() && (a.Err != nil || time.Since(a.asked) < r.SyncPeriod)
 }
 
-// begin asks for the metrics, a few at a time.
+// begin requests the metrics, a few at a time.
 func (r *Reader) begin(d *Decision, rs *requests, metrics []int) {
 	if len(metrics) == 0 {
 		return
@@ -119,15 +119,15 @@ func (r *Reader) begin(d *Decision, rs *requests, metrics []int) {
 				a := answer{}
 				a.Response, a.asked = questions.Ask(rs.ctx, i)
 				a.took = time.Since(began)
-				r.came(rs, i, a)
+				r.receive(rs, i, a)
 			}
 		})
 	}
 }
 
-// came takes in an answer. Where no decision waits for it, it leads to one: at once if
-// it was the last, otherwise a little later, as answers seldom come alone.
-func (r *Reader) came(rs *requests, i int, a answer) {
+// receive stores a response. If no decision waits for it, it triggers one: at once after the last response, otherwise a
+// little later, because several often arrive together.
+func (r *Reader) receive(rs *requests, i int, a answer) {
 	rs.mu.Lock()
 	rs.pending[i] = false
 	rs.left--
@@ -154,8 +154,8 @@ func (r *Reader) came(rs *requests, i int, a answer) {
 	r.Queue.AddEarly(rs.key, due, true)
 }
 
-// await waits for answers, keeping no worker: for a moment where there is something to
-// go by, otherwise for the first one, and a sync period at most.
+// await waits for responses without occupying a worker: for answerWait if the decision has other values, otherwise for
+// the first response, and a sync period at most.
 func (r *Reader) await(ctx context.Context, q *collection, k *cachedAnswers, hasSamples bool) {
 	started := time.Now()
 	longest := started.Add(r.SyncPeriod)
@@ -176,10 +176,9 @@ func (r *Reader) await(ctx context.Context, q *collection, k *cachedAnswers, has
 	})
 }
 
-// isWorthWaiting reports whether a decision is better with answers that are on their way.
-// It is not where kubelets' samples are there, nor for a metric that took long the last
-// time, nor for longer than a moment, unless nothing is known without. A decision
-// that is made as upstream's waits for all, as that has them.
+// isWorthWaiting reports whether the decision should wait for pending responses. It should not if kubelets' samples are
+// there, nor for a metric that last took long, nor for longer than answerWait, unless it has no value at all. A
+// decision made as upstream waits for all, as upstream has them all.
 func (r *Reader) isWorthWaiting(q *collection, k *cachedAnswers, waited time.Duration, hasSamples bool) bool {
 	k.take(q.pending)
 	isAny, isMissing := false, false
@@ -198,7 +197,7 @@ func (r *Reader) isWorthWaiting(q *collection, k *cachedAnswers, waited time.Dur
 	}
 }
 
-// setAwaited says whether a decision takes the answers that come.
+// setAwaited sets whether a decision waits for responses.
 func (r *requests) setAwaited(isAwaited bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,8 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// throughClient asks for external metrics with the client that is shipped, of an adapter
-// that is there, whatever it takes.
+// throughClient requests external metrics from a fake adapter through the real client.
 type throughClient struct {
 	*world
 	client *metricsapi.Client
@@ -73,8 +72,7 @@ func (a *slowAdapter) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// Objects whose adapter is slower than they ask are decided less often, and no condition says that
-// a metric failed.
+// If an adapter is too slow for its objects, they are decided less often, and no condition reports a failed metric.
 func TestSlowAdapterStretchesPeriods(t *testing.T) {
 	for _, n := range []int{200, 300} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -97,7 +95,7 @@ func TestSlowAdapterStretchesPeriods(t *testing.T) {
 			if w.HasEvent("Failed") {
 				t.Errorf("of %d objects some failed", n)
 			}
-			// 16 slots and calls of a second: each object each 15 s, or as often as they allow.
+			// 16 slots and calls of a second: each object every 15 s, or as often as the slots permit.
 			got, want := adapter.asked.Load(), min(8*n, 16*120)
 			if float64(got) < 0.9*float64(want) || float64(got) > 1.1*float64(want) {
 				t.Errorf("for %d objects it was asked %d times in 2 minutes, want about %d", n, got, want)
@@ -136,8 +134,8 @@ func TestHungMetricDoesNotHoldOthers(t *testing.T) {
 	}
 }
 
-// An answer that is on its way, or is a while, keeps the count from falling, does not make
-// the metric fail, and decides when it comes.
+// A request in progress, also for a while, prevents the count from falling, does not fail the metric, and triggers a
+// decision when its response arrives.
 func TestAnswerOnItsWay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -180,7 +178,7 @@ func TestAnswerOnItsWay(t *testing.T) {
 	})
 }
 
-// Requests end with their object, and with what they were for.
+// Requests end with their object, and with an edit of its metrics.
 func TestRequestsEndWithTheirObject(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		underWay := 0
@@ -217,7 +215,7 @@ func TestRequestsEndWithTheirObject(t *testing.T) {
 	})
 }
 
-// behind answers for resource metrics with samples of so long ago.
+// behind returns resource metrics with samples of that age.
 type behind struct {
 	*world
 	by time.Duration
@@ -234,8 +232,8 @@ func (b behind) Resource(ctx context.Context, namespace, selector string) (*metr
 	return list, err
 }
 
-// metrics.k8s.io, which stands in for kubelets with samples of the time before the load,
-// does not take back what they asked for; with samples of the time after it does.
+// If metrics.k8s.io replaces kubelets, its samples from before the load do not lower the count that the kubelets'
+// samples raised; samples from after it do.
 func TestStandInIsNotOlder(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a", "b")

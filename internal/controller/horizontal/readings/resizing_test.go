@@ -32,8 +32,8 @@ func (w *world) resize(name, has string) {
 	}
 }
 
-// TestPendingResizeIsNoLessLoad: a resize in place that the nodes have no room for yet removes no pods, whether an HPA
-// or a WorkloadAutoscaler scales. Once it is done, the larger pods need to be fewer. Upstream removes pods at once.
+// TestPendingResizeIsNoLessLoad: a resize in place for which the nodes have no room yet removes no pods, whether an HPA
+// or a WorkloadAutoscaler scales. Once it is done, fewer of the larger pods are needed. Upstream removes pods at once.
 func TestPendingResizeIsNoLessLoad(t *testing.T) {
 	for _, kind := range []string{"HPA", "WorkloadAutoscaler"} {
 		for set, whilePending := range map[divergence.Set]int32{

@@ -26,8 +26,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// podCounters count what each pod uses, as a kubelet's cAdvisor does each so often, and
-// as metrics-server scrapes it each 15 s.
+// podCounters has the CPU counters of pods, as a kubelet's cAdvisor samples them at an interval, and as metrics-server
+// scrapes them every 15 s.
 type podCounters struct {
 	w     *world
 	every time.Duration
@@ -85,7 +85,7 @@ func (w *world) podCounters(every time.Duration, use func(*corev1.Pod, int64) in
 	return f
 }
 
-// Scrape is what a kubelet says.
+// countedScraper scrapes a kubelet.
 type countedScraper struct {
 	*podCounters
 	store *kubeletrate.Store
@@ -131,7 +131,7 @@ func (f *podCounters) direct(c *controllerhorizontal.Config) {
 	c.Direct, c.Triggers, c.SyncPeriod = nodes.Subscribe(podusage.Cadence{}), true, horizontaltest.Period
 }
 
-// scrapedMetrics is metrics-server.
+// scrapedMetrics is a metrics-server.
 type scrapedMetrics struct {
 	*world
 	f *podCounters
@@ -147,7 +147,7 @@ func (s scrapedMetrics) Resource(
 	for i := range pods {
 		p := &pods[i]
 		two := s.f.scraped[p.Name]
-		// metrics-server's rule for young containers: their start is the sample before.
+		// metrics-server's rule for young containers: their start counts as the earlier sample.
 		if age := two[1].at.Sub(p.Status.StartTime.Time); two[0].at.Before(p.Status.StartTime.Time) &&
 			age >= 10*time.Second && age < 15*time.Second {
 			two[0] = counterSample{p.Status.StartTime.Time, s.f.born[p.Name]}
@@ -170,9 +170,9 @@ func (s scrapedMetrics) Resource(
 
 func (s scrapedMetrics) w() *world { return s.world }
 
-// loadStep doubles the load of a target of eight pods, for which 16 are right then. New
-// pods become ready ten seconds after they start, and use so much until so long after
-// that. It returns the highest count, and when there were 16.
+// loadStep doubles the load of a target of eight pods, for which 16 are right then. New pods become ready ten seconds
+// after they start, and use additional CPU until some time after that. It returns the highest count, and the time until
+// there were 16.
 func loadStep(
 	t *testing.T, every time.Duration, warmMilli int64, warmFor time.Duration,
 	change func(*world, *podCounters) func(*controllerhorizontal.Config),
@@ -250,9 +250,8 @@ func (w *world) startPods(name string, startup time.Duration) (ready int64) {
 	return ready
 }
 
-// TestStartsOfPodsAreNoLoad: what new pods use while they warm up asks for no more pods
-// than with upstream's rules in the same world, however often Plimsoll decides; and a
-// load that doubles is answered as soon as without.
+// TestStartsOfPodsAreNoLoad: the use of new pods while they warm up leads to no more pods than with upstream's rules in
+// the same world, however often Plimsoll decides; and Plimsoll follows a doubled load as fast as without it.
 func TestStartsOfPodsAreNoLoad(t *testing.T) {
 	asUpstream := func(w *world, f *podCounters) func(*controllerhorizontal.Config) {
 		return func(c *controllerhorizontal.Config) {

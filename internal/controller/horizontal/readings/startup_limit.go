@@ -6,20 +6,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// At the start no kubelet has been read twice, and each HPA would ask metrics.k8s.io at once. A few
-// may. More would take the API server's capacity from all other requests.
+// At the start no kubelet has been read twice, and each HPA would request metrics.k8s.io at once. The limiter admits a
+// few: more would take the API server's capacity from all other requests.
 const (
 	EarlyBurst     = 50
 	EarlyPerSecond = 20
 )
 
-// ErrTooEarly says that an HPA waits for the samples of its nodes.
+// ErrTooEarly is returned for an HPA that waits for the samples of its nodes.
 var ErrTooEarly = errors.New("waiting for the second scrape of its kubelets")
 
-// awaitsSamples reports whether an HPA whose nodes have not been read twice is to wait for that
-// instead of asking metrics.k8s.io. It is decided as soon as the samples are there, and on the
-// values of metrics.k8s.io when its sync period is over without them: after half a sync period at
-// least, and one at most.
+// awaitsSamples reports whether an HPA waits for the second scrape of its nodes instead of requesting metrics.k8s.io.
+// It is decided as soon as the samples arrive, or on the values of metrics.k8s.io after half a sync period to one sync
+// period without them.
 func (r *Reader) awaitsSamples(d *Decision) bool {
 	if !r.Triggers {
 		return false

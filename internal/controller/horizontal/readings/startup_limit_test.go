@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 )
 
-// TestStartAsksFew: where many objects wait for the first samples of their nodes, few
-// of them ask metrics.k8s.io meanwhile, and all are decided as soon as these are there.
+// TestStartAsksFew: if many objects wait for the first samples of their nodes, few of them request metrics.k8s.io
+// meanwhile, and all are decided as soon as the samples arrive.
 func TestStartAsksFew(t *testing.T) {
 	const objects = 200
 	inWorld(t, func(t *testing.T, w *world) {
@@ -26,8 +26,8 @@ func TestStartAsksFew(t *testing.T) {
 	})
 }
 
-// TestStartWithoutSamples: where the samples do not come, each object is decided within
-// a sync period, and the questions to metrics.k8s.io are spread.
+// TestStartWithoutSamples: if no samples arrive, each object is decided within a sync period, and the requests to
+// metrics.k8s.io are spread.
 func TestStartWithoutSamples(t *testing.T) {
 	const objects = 200
 	inWorld(t, func(t *testing.T, w *world) {

@@ -24,8 +24,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// periodicKubelet is a kubelet whose samples are renewed each so often, however often it is
-// asked.
+// periodicKubelet is a kubelet that renews its samples at an interval, however often it is scraped.
 type periodicKubelet struct {
 	*horizontaltest.Kubelets
 	store *kubeletrate.Store
@@ -95,7 +94,7 @@ func (w *world) periodicKubelets(k *horizontaltest.Kubelets, every time.Duration
 	}
 }
 
-// replicate makes the pods as many as the Deployment wants, as kube-controller-manager would.
+// replicate creates the pods that the Deployment wants, as kube-controller-manager would.
 func (w *world) replicate(name string, node string) {
 	w.T.Helper()
 	want := int(w.Replicas(name))
@@ -118,8 +117,7 @@ func (w *world) replicate(name string, node string) {
 	}
 }
 
-// burst is work that each pod does by itself: so much CPU for so long, beside a load
-// that the pods share.
+// burst is work that each pod does by itself: an amount of CPU for a time, in addition to a load that the pods share.
 type burst struct {
 	pods                   int32
 	loadMilli              int64
@@ -174,10 +172,9 @@ func (b burst) play(t *testing.T, isUpstream bool) (peaks, ends []int32) {
 	return peaks, ends
 }
 
-// TestWorkInEachPodIsNoLoad: 0.8 cores of load, for which 8 pods are right, and every four minutes
-// four seconds of 200m in each pod, twice the target. More pods do not make that less. The first
-// time it cannot be distinguished from a load; it is forgotten before upstream's window ends, and
-// later ones ask for nothing.
+// TestWorkInEachPodIsNoLoad: 0.8 cores of load, for which 8 pods are right, and every four minutes four seconds of 200m
+// in each pod, twice the target. More pods do not reduce that. The first burst cannot be distinguished from a load; it
+// expires before upstream's window ends, and later ones propose nothing.
 func TestWorkInEachPodIsNoLoad(t *testing.T) {
 	for _, hasBehavior := range []bool{false, true} {
 		b := burst{pods: 10, loadMilli: 800, burstMilli: 200, lasts: 4 * time.Second, every: 4 * time.Minute,

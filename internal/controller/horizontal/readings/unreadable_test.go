@@ -22,8 +22,7 @@ func (noMetricsServer) Resource(context.Context, string, string) (*metricsv1beta
 	return nil, errors.New("the server is currently unable to handle the request (get pods.metrics.k8s.io)")
 }
 
-// twentyNodes has an object with a pod on each of twenty nodes, of which as many as
-// broken says cannot be read for a while.
+// twentyNodes has an object with a pod on each of twenty nodes, of which broken cannot be read for a while.
 func (w *world) twentyNodes(broken int, hasServer bool) *horizontaltest.Kubelets {
 	w.T.Helper()
 	var nodes []string
@@ -51,9 +50,8 @@ func (w *world) twentyNodes(broken int, hasServer bool) *horizontaltest.Kubelets
 	return k
 }
 
-// TestUnreadableNodes: the pods of nodes that cannot be read count as missing, 0 on the
-// way up and the whole request on the way down, where they are few or metrics.k8s.io
-// does not answer. Where most cannot be read, nothing is decided.
+// TestUnreadableNodes: the pods of unreadable nodes count as missing, with 0 on the way up and the whole request on the
+// way down, if they are few or metrics.k8s.io does not respond. If most nodes are unreadable, there is no decision.
 func TestUnreadableNodes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		broken    int
@@ -71,7 +69,7 @@ func TestUnreadableNodes(t *testing.T) {
 		"one of twenty on the way down": {1, false, 10, 4, 1, "True"},
 		// 20 * (17 * 400m + 3 * 0) / (20 * 100m)
 		"three of twenty": {3, false, 400, 68, 3, "True"},
-		// What a metrics server says of all pods is the target.
+		// The metrics server reports the target for all pods.
 		"three of twenty beside a metrics server": {3, true, 400, 20, 0, "True"},
 		"most": {11, false, 400, 20, 0, "False"},
 	} {
@@ -86,7 +84,7 @@ func TestUnreadableNodes(t *testing.T) {
 				if tt.missing > 0 && !w.HasEvent("web Warning FailedReadKubelet: counted as missing: ") {
 					t.Error("no event tells of them")
 				}
-				// No pod is removed in this world: the second time that the count is lowered waits for that, for 5 min.
+				// This world removes no pods: the second scale-down waits 5 min for that.
 				w.Pass(11 * time.Minute)
 				if active := w.Condition("web", autoscalingv2.ScalingActive); w.Replicas("web") != tt.want ||
 					!strings.HasPrefix(active, tt.active) {

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestLimitedWriteLooksAgain: what happens while a write waits for --kube-api-qps is seen before it
-// begins, and no HPA waits twice for one write.
-func TestLimitedWriteLooksAgain(t *testing.T) {
+// TestLimitedWriteChecksAgain: after waiting for --kube-api-qps a write checks for changes before it begins, and no HPA
+// waits twice for one write.
+func TestLimitedWriteChecksAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		waits   time.Duration
 		happens func(w *world)
@@ -35,7 +35,7 @@ func TestLimitedWriteLooksAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				hpa := w.Web("web", 4)
-				// Without a window the last decision alone says what is wanted.
+				// Without a window only the last decision counts.
 				hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
 					ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)},
 				}

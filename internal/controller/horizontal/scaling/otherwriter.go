@@ -14,7 +14,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// ReadOtherWriter reads who has set the target's replica count.
+// ReadOtherWriter reads which field manager has set the target's replica count.
 func (s *Scaler) ReadOtherWriter(ctx context.Context, r *Record, target scale.Target) {
 	s.Workers.Yield(func() { r.writing.otherWriter = s.writerOf(ctx, target) })
 }
@@ -32,8 +32,8 @@ func (s *Scaler) OverriddenBy(r *Record, autoscaler observehorizontal.Autoscaler
 		"leave the replica count to one of the two", by, autoscaler.TargetName())
 }
 
-// writerOf is the field manager that set the target's replica count last; empty if that is not known. The scale does
-// not show it, and objects of other kinds may not be read.
+// writerOf returns the field manager that set the target's replica count last; empty if it is unknown. The scale does
+// not contain it, and Plimsoll may not read objects of other kinds.
 func (s *Scaler) writerOf(ctx context.Context, target scale.Target) (by string) {
 	ctx, cancel := context.WithTimeout(ctx, scale.DefaultTimeout)
 	defer cancel()
@@ -41,7 +41,7 @@ func (s *Scaler) writerOf(ctx context.Context, target scale.Target) (by string) 
 	if err != nil {
 		return ""
 	}
-	// It has one object at most, and fails for what is no list.
+	// The list has at most one object. EachListItem fails only for a type that is not a list.
 	_ = meta.EachListItem(list, func(item runtime.Object) error {
 		if o, err := meta.Accessor(item); err == nil && o.GetName() == target.Scale.Name {
 			by = scale.WriterOf(o.GetManagedFields())
@@ -51,7 +51,7 @@ func (s *Scaler) writerOf(ctx context.Context, target scale.Target) (by string) 
 	return by
 }
 
-// list lists the target alone: the rights are those of the informers, to list and to watch.
+// list lists the target alone: Plimsoll has the informers' permissions, list and watch, but not get.
 func (s *Scaler) list(ctx context.Context, target scale.Target) (runtime.Object, error) {
 	namespace := target.Scale.Namespace
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", target.Scale.Name).String()}

@@ -27,7 +27,7 @@ func (w *world) setBack(name string, replicas int32) {
 	w.Store(horizontaltest.DeploymentResource, d)
 }
 
-// fight has another writer set web's replica count back to 2 as fast as it can, until stop is called.
+// fight makes another writer set web's replica count back to 2 as fast as possible, until stop is called.
 func (w *world) fight() (stop func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -46,9 +46,8 @@ func (w *world) fight() (stop func()) {
 	return func() { close(ended); <-done }
 }
 
-// A writer that sets the count back as fast as it is written, such as GitOps with self-heal or an operator that owns
-// the Deployment, would have each write cause the next one. Writes come by the sync period, and the other writer is
-// named.
+// With a writer that sets the count back at once, such as GitOps with self-heal or an operator that owns the
+// Deployment, each write would cause the next one. Plimsoll writes once in a sync period, and reports the other writer.
 func TestAnotherWriterIsNotRacedAgainst(t *testing.T) {
 	for _, triggers := range []bool{false, true} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -87,7 +86,7 @@ func TestAnotherWriterIsNotRacedAgainst(t *testing.T) {
 	}
 }
 
-// A tool that sets the count back every few minutes is never in the way of a decision, and is named too.
+// A tool that sets the count back every few minutes delays no decision, and is reported too.
 func TestASlowWriterIsNamed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -112,7 +111,7 @@ func TestASlowWriterIsNamed(t *testing.T) {
 	})
 }
 
-// Load that changes all the time has the count written as often as before.
+// A load that changes all the time does not reduce the writes of the count.
 func TestLoadAloneIsNoOtherWriter(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))

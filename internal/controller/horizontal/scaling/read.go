@@ -19,25 +19,23 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// ReadGap is the least time from one reading of a scale to another that changes of the target's
-// pods cause.
+// ReadGap is the shortest time between two reads of a scale that changes of the target's pods cause.
 const ReadGap = 5 * time.Second
 
-// Observed is the scale of a target, as a decision sees it.
+// Observed is the scale of a target at a decision.
 type Observed struct {
 	Target scale.Target
-	// Err is why there is none.
+	// Err is the error of reading it.
 	Err error
-	// At is when the decision goes on, which is later than it began where the API server had to
-	// be asked.
+	// At is when the decision continues, which is later than its start if the API server was called.
 	At time.Time
 }
 
-// IsNotFound reports whether the API server has no such target.
+// IsNotFound reports whether the target does not exist.
 func (o *Observed) IsNotFound() bool { return apierrors.IsNotFound(o.Err) }
 
-// Translate is the scale as the core sees it, and the selector of its pods; by owner, only of those
-// that the target owns.
+// Translate converts the scale to the core's form, and returns the selector of its pods; with byOwner it selects only
+// pods that the target owns.
 func (o *Observed) Translate(r *Record, byOwner bool) (horizontal.Target, *podindex.Selector) {
 	d := &r.derived
 	if d.scale == o.Target.Scale && d.byOwner == byOwner {
@@ -56,19 +54,18 @@ func (o *Observed) Translate(r *Record, byOwner bool) (horizontal.Target, *podin
 	return d.target, d.selector
 }
 
-// IsReferenceInvalid reports whether spec.scaleTargetRef cannot name anything.
+// IsReferenceInvalid reports whether spec.scaleTargetRef cannot name any object.
 func (o *Observed) IsReferenceInvalid() bool { return errors.Is(o.Err, scale.ErrReference) }
 
-// Observe finds the scale of the target: in an informer, in the last answer, or by asking the API
-// server. Began is when the decision began; a full one does not use the last answer. An error
-// says that the decision is not to go on.
+// Observe returns the scale of the target: from an informer, from the last response, or from the API server. began is
+// when the decision began; a full one does not use the last response. After an error the caller stops the decision.
 func (s *Scaler) Observe(
 	ctx context.Context, r *Record, autoscaler observehorizontal.Autoscaler, began time.Time, isFull bool,
 ) (Observed, error) {
 	ref := autoscaler.Target()
 	kind, err := scale.KindOf(ref)
 	if errors.Is(err, scale.ErrReference) {
-		// The decision's conditions have it.
+		// The conditions of the decision report the error.
 		return Observed{Err: err, At: began}, nil
 	}
 	target, isKnown := s.scales.Known(kind, autoscaler.Namespace, ref.Name)
@@ -86,7 +83,7 @@ func (s *Scaler) Observe(
 	return Observed{Target: r.cached.target, Err: r.cached.err, At: at}, nil
 }
 
-// Known is the scale of the target, if an informer has it.
+// Known returns the scale of the target if an informer has it.
 func (s *Scaler) Known(autoscaler observehorizontal.Autoscaler) (Observed, bool) {
 	kind, err := scale.KindOf(autoscaler.Target())
 	if err != nil {
@@ -96,18 +93,17 @@ func (s *Scaler) Known(autoscaler observehorizontal.Autoscaler) (Observed, bool)
 	return Observed{Target: target}, isKnown
 }
 
-// mayBeBehind reports whether the informer may not show yet that the target was scaled to zero, which the HPA's status
-// has: another instance may have done that just before this one began to lead. If the condition ScaledToZero ended
-// because of a count from before that, the target would stay at zero. After its own writes this instance knows the
-// count.
+// mayBeBehind reports whether the informer may not have the scale to zero that the HPA's status reports: another
+// instance may have written it just before this one began to lead. If an outdated count ended the condition
+// ScaledToZero, the target would stay at zero. After its own writes this instance knows the count.
 func (r *Record) mayBeBehind(autoscaler observehorizontal.Autoscaler, known *autoscalingv1.Scale) bool {
 	return r.cached.at.IsZero() && known != nil && known.Spec.Replicas > 0 && !autoscaler.IsWorkload() &&
 		autoscaler.ScaledToZero()
 }
 
-// isUsable reports whether the last answer serves this decision. It does for a sync period, as
-// upstream's does until the next sync; but where the target's pods have changed, its replica count
-// probably has. The API server checks what the replica count is when it is written.
+// isUsable reports whether this decision may use the last response. It may for a sync period, as upstream's is used
+// until the next sync; but if the target's pods have changed, its replica count probably has too. The API server checks
+// the replica count on the write.
 func (s *Scaler) isUsable(r *Record, ref autoscalingv2.CrossVersionObjectReference, began time.Time) bool {
 	c := &r.cached
 	if !s.Triggers || c.ref != ref || c.at.IsZero() {
@@ -123,8 +119,8 @@ func (s *Scaler) isUsable(r *Record, ref autoscalingv2.CrossVersionObjectReferen
 	return age < s.SyncPeriod && !r.changes.havePods()
 }
 
-// read asks the API server for the scale. No worker is kept meanwhile. The HPA may be another
-// afterwards, as the answer may have taken seconds.
+// read reads the scale from the API server without occupying a worker. It returns an error if the HPA has changed
+// meanwhile, as the call may have taken seconds.
 func (s *Scaler) read(
 	ctx context.Context, r *Record, autoscaler observehorizontal.Autoscaler, kind schema.GroupKind, began time.Time,
 ) error {
@@ -132,7 +128,7 @@ func (s *Scaler) read(
 	var target scale.Target
 	var err error
 	s.Workers.Yield(func() {
-		// It may take long to discover the kind. No slot is kept meanwhile.
+		// Discovery of the kind may take long. It occupies no slot.
 		mappings, mapErr := s.scales.Mappings(kind)
 		if err = mapErr; err != nil {
 			return
@@ -153,13 +149,13 @@ func (s *Scaler) read(
 	return s.Unchanged(autoscaler)
 }
 
-// store keeps an answer of the API server.
+// store caches a response of the API server.
 func (s *Scaler) store(r *Record, autoscaler observehorizontal.Autoscaler, target scale.Target, err error) {
 	c := &r.cached
 	c.ref, c.target, c.err, c.at = autoscaler.Target(), target, err, time.Now()
 	c.backoff.Note(err, s.SyncPeriod)
 	if err == nil {
-		// An informer may not show it yet.
+		// The informer may lag behind the response.
 		s.Targets.Saw(target.Resource, target.Scale)
 	}
 }

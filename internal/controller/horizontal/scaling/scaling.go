@@ -21,40 +21,40 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// ErrSuperseded says that the HPA changed while a decision was made.
+// ErrSuperseded is returned if the HPA changed while a decision was made.
 var ErrSuperseded = errors.New("the object changed meanwhile")
 
 // Clients read and write scales.
 type Clients struct {
 	Scales scaleclient.ScalesGetter
-	// ScaleWrites writes scales, Scales if it is nil; it has no limiter of its own. Before
-	// each write, and before the decision is checked once more, WriteLimiter is waited for,
-	// and ScaleKinds is asked how the scale is written; both may be nil.
+	// ScaleWrites writes scales; Scales if it is nil. It has no limiter of its own. Before each write the Scaler resolves
+	// the kind of the scale with ScaleKinds, and waits for WriteLimiter before it checks the decision once more; both may
+	// be nil.
 	ScaleWrites  scaleclient.ScalesGetter
 	ScaleKinds   scaleclient.ScaleKindResolver
 	WriteLimiter flowcontrol.RateLimiter
 	Mapper       meta.RESTMapper
 }
 
-// Config is what a Scaler needs.
+// Config configures a Scaler.
 type Config struct {
 	Clients
-	// Targets are those that informers have.
+	// Targets caches the targets that informers have.
 	Targets *targets.Cache
 	// FieldManager is this installation's name in managedFields.
 	FieldManager string
 	Workers      calls.Workers
 	// Reads and Writes bound the calls.
 	Reads, Writes *calls.Slots
-	// Apps has the targets whose other writers are looked for.
+	// Apps reads the managedFields of targets, to find the other writer.
 	Apps appsv1.AppsV1Interface
-	// Unchanged is an error if the HPA is no longer the one that is decided.
+	// Unchanged returns an error if the HPA is no longer the one that is decided.
 	Unchanged func(observehorizontal.Autoscaler) error
-	// MayScale is an error if the decision on it must not be carried out any more.
+	// MayScale returns an error if the decision on it must not be carried out any more.
 	MayScale func(observehorizontal.Autoscaler) error
 
 	SyncPeriod time.Duration
-	// Triggers says that HPAs are decided between sync periods too.
+	// Triggers is set if HPAs are decided between sync periods too.
 	Triggers bool
 }
 
@@ -64,7 +64,7 @@ type Scaler struct {
 	scales *scale.Client
 }
 
-// New calls nothing yet.
+// New returns a Scaler. It makes no call.
 func New(cfg *Config) (*Scaler, error) {
 	scales, err := scale.New(scale.Config{
 		Scales: cfg.Scales, Writes: cfg.ScaleWrites, Kinds: cfg.ScaleKinds, Mapper: cfg.Mapper, Known: cfg.Targets,
@@ -76,7 +76,7 @@ func New(cfg *Config) (*Scaler, error) {
 	return &Scaler{Config: *cfg, scales: scales}, nil
 }
 
-// TargetOf names what the HPA scales; false if the reference can name nothing.
+// TargetOf returns the target of the HPA; false if the reference cannot name any object.
 func TargetOf(autoscaler observehorizontal.Autoscaler) (targets.ID, bool) {
 	kind, err := scale.KindOf(autoscaler.Target())
 	if err != nil {
@@ -85,8 +85,8 @@ func TargetOf(autoscaler observehorizontal.Autoscaler) (targets.ID, bool) {
 	return targets.IDOf(kind, autoscaler.Namespace, autoscaler.Target().Name), true
 }
 
-// Record is what is known of the scale of an HPA's target from one decision to the next. The
-// worker that has the HPA owns it, apart from changes, which have a lock of their own.
+// Record has the state of a target's scale between decisions. The HPA's worker owns it, except changes, which has its
+// own lock.
 type Record struct {
 	cached  cachedScale
 	derived derived
@@ -94,21 +94,20 @@ type Record struct {
 	changes changes
 }
 
-// changes are what is known of changes to the target since its scale was read or written.
+// changes records changes of the target since its scale was read or written.
 type changes struct {
 	// mu guards what follows.
 	mu sync.Mutex
-	// pods says that pods of the target have changed since its scale was read.
+	// pods is set after pods of the target have changed since its scale was read.
 	pods bool
-	// written is the replica count that was last written, if no other writer has set another
-	// since.
+	// written is the last written replica count; nil once another writer has set another.
 	written *int32
 }
 
-// Begin forgets what is known of another HPA of the same name.
+// Begin drops the state of a deleted HPA of the same name.
 func (r *Record) Begin() { r.cached, r.writing, r.derived = cachedScale{}, writing{}, derived{} }
 
-// PodsChanged notes that pods of the target have changed.
+// PodsChanged records that pods of the target have changed.
 func (r *Record) PodsChanged() { r.changes.setPods(true) }
 
 // ReplicasChanged reports whether another writer has set this replica count.
@@ -141,18 +140,17 @@ func (c *changes) write(replicas *int32) {
 	c.written = replicas
 }
 
-// cachedScale is the last answer of the API server for the scale of a target that no informer
-// has, or why there is none.
+// cachedScale is the API server's last response for the scale of a target that no informer has, or its error.
 type cachedScale struct {
 	ref    autoscalingv2.CrossVersionObjectReference
 	target scale.Target
 	err    error
 	at     time.Time
-	// backoff is between readings that fail.
+	// backoff delays reads after a failure.
 	backoff calls.Backoff
 }
 
-// derived is what was made of a scale, for as long as it is the same.
+// derived caches the translation of a scale.
 type derived struct {
 	scale    *autoscalingv1.Scale
 	byOwner  bool
@@ -160,15 +158,15 @@ type derived struct {
 	selector *podindex.Selector
 }
 
-// writing is what is remembered of scale writes.
+// writing is the state of scale writes.
 type writing struct {
-	// since is since when the HPA waits for a slot; zero if it does not.
+	// since is when the HPA started to wait for a slot; zero if it does not wait.
 	since   time.Time
 	backoff calls.Backoff
-	// hasToken says that the limiter has let a call pass that was not made: the decision was
-	// outdated then. The next one need not wait.
+	// hasToken is set if the limiter admitted a call that was not made, because the decision was outdated by then. The
+	// next call need not wait.
 	hasToken bool
-	// otherWriter is the field manager of the last other writer of the count that was looked for.
+	// otherWriter is the field manager that ReadOtherWriter last found.
 	otherWriter string
 	// overtaken counts decisions in a row that another writer's scaling overtook.
 	overtaken int

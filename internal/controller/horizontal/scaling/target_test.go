@@ -26,8 +26,8 @@ func (w *world) decisionsOn(name string) int {
 	return n
 }
 
-// TestScaleIsReadOnceInASyncPeriod: a target that is in no cache costs upstream's four
-// GETs a minute, not one for each decision; new pods of it lead to another.
+// TestScaleIsReadOnceInASyncPeriod: a target without a cache costs upstream's four GETs a minute, not one for each
+// decision; new pods of it cause another one.
 func TestScaleIsReadOnceInASyncPeriod(t *testing.T) {
 	for kind, most := range map[string]int64{"Deployment": 0, "ReplicationController": 4} {
 		t.Run(kind, func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestScaleIsReadOnceInASyncPeriod(t *testing.T) {
 	}
 }
 
-// TestScaleWriteOnKeptScale: the scale may be a sync period old when it is written; what is written
-// is checked by the API server, and another writer's replica count is not overwritten.
+// TestScaleWriteOnKeptScale: the cached scale may be a sync period old at a write; the API server checks the write,
+// which does not overwrite another writer's replica count.
 func TestScaleWriteOnKeptScale(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -87,8 +87,8 @@ func TestScaleWriteOnKeptScale(t *testing.T) {
 	})
 }
 
-// TestSlowConflictIsNotRepeated: where the API server is slow, a conflict takes longer than
-// a decision is good for. The next one is written on what the conflict has shown.
+// TestSlowConflictIsNotRepeated: with a slow API server, a conflict takes longer than a decision is valid. The next
+// decision uses the scale that the conflict returned.
 func TestSlowConflictIsNotRepeated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -102,7 +102,7 @@ func TestSlowConflictIsNotRepeated(t *testing.T) {
 			w.Pass(100 * time.Millisecond)
 		}
 		w.Pass(takes)
-		// Its status changes, as that of a Rollout does each few seconds.
+		// Its status changes, as that of a Rollout does every few seconds.
 		w.Store(horizontaltest.DeploymentResource, w.Deployment("web"))
 		w.Set(func() { k.Milli = 200 })
 		w.Pass(5 * time.Second)
@@ -115,8 +115,8 @@ func TestSlowConflictIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestHungScalesHoldNoOther: neither objects of other kinds nor a kind whose scales answer; the
-// object's condition says why it is not scaled.
+// TestHungScalesHoldNoOther: scales that hang delay no objects of other kinds; the object's condition has the reason
+// why it is not scaled.
 func TestHungScalesHoldNoOther(t *testing.T) {
 	for _, n := range []int{5, 20, 60} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestHungScalesHoldNoOther(t *testing.T) {
 					hpa := w.Web(name, 2)
 					w.Onto(name, 2, "a")
 					if name == "set" {
-						// There is none of this name in the cache.
+						// The cache has none of this name.
 						horizontaltest.Custom(hpa, "apps/v1", "StatefulSet")
 					}
 					w.AddHPA(hpa)
@@ -177,7 +177,7 @@ func TestSlowDiscoveryHoldsNoOther(t *testing.T) {
 	})
 }
 
-// TestManyCustomTargets: whose scales take 20 ms each to read.
+// TestManyCustomTargets: their scales take 20 ms each to read.
 func TestManyCustomTargets(t *testing.T) {
 	const n = 300
 	inWorld(t, func(t *testing.T, w *world) {

@@ -16,39 +16,38 @@ import (
 )
 
 const (
-	// maxDecisionAge is how old a decision may be when its write begins. Samples come every
-	// second.
+	// maxDecisionAge is the largest age of a decision when its write begins. Samples arrive every second.
 	maxDecisionAge = time.Second
-	// maxOvertaken is how often in a row a decision is given up because another writer scaled
-	// meanwhile. After that it counts as a failed write, and the next one waits.
+	// maxOvertaken is the number of decisions in a row that are given up because another writer scaled meanwhile. Further
+	// ones count as failed writes, with backoff.
 	maxOvertaken = 3
 )
 
 var (
-	// errBackoff says that writes of the target's scale failed a moment ago.
+	// errBackoff is returned shortly after a failed write of the target's scale.
 	errBackoff = errors.New("the last scale write failed, and it is too early for another")
-	// errOverridden says that another writer sets the count back as fast as it is written.
+	// errOverridden is returned while another writer sets the count back after each write.
 	errOverridden = errors.New("another writer sets the replica count too, and it is too early for another write")
-	// errOutdated says that the decision was made too long ago to be carried out.
+	// errOutdated is returned if the decision is too old to be carried out.
 	errOutdated = errors.New("the decision has waited too long for its write")
-	// errLimited says that --kube-api-qps let no write pass for as long as a call may take.
+	// errLimited is returned if --kube-api-qps admits no write for as long as a call may take.
 	errLimited = errors.New("too many requests wait for --kube-api-qps")
 )
 
-// Change is a replica count that was decided on.
+// Change is the replica count to write.
 type Change struct {
 	Autoscaler observehorizontal.Autoscaler
 	Record     *Record
 	Contest    *takeover.Contest
 	Target     scale.Target
 	Desired    int32
-	// Decided is when.
+	// Decided is when the decision was made.
 	Decided time.Time
-	// ContestedUntil is until when it is not written because another writer sets the count too; zero if it may be.
+	// ContestedUntil is until when the count must not be written because another writer sets it too; zero if it may be.
 	ContestedUntil time.Time
 }
 
-// HeldUntil is until when no write is tried: after one that failed, or while another writer sets the count too.
+// HeldUntil returns until when no write is tried: after a failed one, or while another writer sets the count too.
 func (c *Change) HeldUntil() time.Time {
 	if failed := c.Record.writing.backoff.Until(); failed.After(c.ContestedUntil) {
 		return failed
@@ -99,17 +98,18 @@ func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err err
 	return began, nil
 }
 
-// Settled notes that a decision was carried out, or needed no write.
+// Settled records that a decision was carried out, or needed no write.
 func (r *Record) Settled() { r.writing.overtaken, r.writing.since = 0, time.Time{} }
 
-// Reset forgets that decisions were overtaken.
+// Reset resets the count of overtaken decisions.
 func (r *Record) Reset() { r.writing.overtaken = 0 }
 
-// mayCall waits for the limiter, and checks after that whether the write may begin.
+// mayCall waits for the limiter, and then checks whether the write may begin.
 func (s *Scaler) mayCall(ctx context.Context, c *Change, kind schema.GroupKind) error {
 	w := &c.Record.writing
 	if s.WriteLimiter != nil && !w.hasToken {
-		// Not a deadline: the limiter would not even begin to wait, and nor would the next.
+		// Cancel instead of setting a deadline: with a deadline that is too short the limiter fails at once instead of
+		// waiting, for this call and the next.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer time.AfterFunc(scale.DefaultTimeout, cancel).Stop()
@@ -125,8 +125,8 @@ func (s *Scaler) mayCall(ctx context.Context, c *Change, kind schema.GroupKind) 
 	return nil
 }
 
-// isCurrent checks once more, when the write is about to begin or to be repeated, what the
-// decision is based on: it may have waited.
+// isCurrent checks the inputs of the decision again when the write is about to begin or to be repeated: it may have
+// waited.
 func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind) error {
 	switch {
 	case ctx.Err() != nil:
@@ -144,16 +144,16 @@ func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind
 	return s.MayScale(c.Autoscaler)
 }
 
-// IsGivenUp reports whether a write was given up rather than refused.
+// IsGivenUp reports whether this process gave the write up, as opposed to a refusal by the API server.
 func IsGivenUp(err error) bool {
 	return IsLate(err) || IsOvertaken(err) ||
 		IsHeld(err) || errors.Is(err, takeover.ErrContested) || errors.Is(err, context.Canceled)
 }
 
-// IsHeld reports whether a write was not tried because it was too early for it.
+// IsHeld reports whether no write was tried because it is too early for one.
 func IsHeld(err error) bool { return errors.Is(err, errBackoff) || errors.Is(err, errOverridden) }
 
-// IsLate reports whether a write was given up because the decision waited for too long.
+// IsLate reports whether a write was given up because the decision had waited too long.
 func IsLate(err error) bool {
 	return errors.Is(err, errOutdated) || errors.Is(err, calls.ErrNoSlot) || errors.Is(err, errLimited)
 }
@@ -164,8 +164,7 @@ func IsOvertaken(err error) bool {
 	return errors.Is(err, ErrSuperseded) || errors.Is(err, scale.ErrMoved)
 }
 
-// IsUnreported reports whether the decision came to no write and is not reported, as another one
-// follows.
+// IsUnreported reports whether the decision led to no write and is not reported, because another one follows.
 func (r *Record) IsUnreported(err error) bool {
 	if errors.Is(err, scale.ErrMoved) {
 		r.writing.overtaken++

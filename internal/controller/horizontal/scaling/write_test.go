@@ -21,13 +21,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// brownout is an API server that takes scale writes and answers none of them while it is
-// away; those that are under way when it is back fail.
+// brownout is an API server that accepts scale writes and does not respond while it is away; writes in progress fail
+// when it is back.
 type brownout struct {
 	w *world
 	// back is closed when it is back.
 	back chan struct{}
-	// load is that of each object, in milli; 100 is for one replica.
+	// load is the load of each object, in milli; 100 is the load of one replica.
 	load atomic.Int64
 }
 
@@ -61,8 +61,8 @@ func (s *brownoutScale) Update(
 	}
 }
 
-// scaledDownAtOnce are objects of four replicas that are scaled down without a window, so
-// many that their writes wait for each other while the API server is away.
+// scaledDownAtOnce adds n objects of four replicas that are scaled down without a window, so many that their writes
+// wait for each other while the API server is away.
 func (w *world) scaledDownAtOnce(n int) *brownout {
 	b := &brownout{w: w}
 	b.load.Store(400)
@@ -93,8 +93,8 @@ func (w *world) scaledDown() int {
 	return n
 }
 
-// TestWaitingWriteIsDecidedAgain: a quiet moment while the API server is away, then four
-// times the load. What was decided in the quiet moment is no longer true.
+// TestWaitingWriteIsDecidedAgain: a quiet moment while the API server is away, then four times the load. The decision
+// from the quiet moment is outdated.
 func TestWaitingWriteIsDecidedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		b := w.scaledDownAtOnce(80)
@@ -132,8 +132,8 @@ func TestWaitingWriteHeedsAnEdit(t *testing.T) {
 	})
 }
 
-// TestScalingUnderWayIsFinished: with the status that reports it.
-func TestScalingUnderWayIsFinished(t *testing.T) {
+// TestScalingInProgressIsFinished: so is the status that reports it.
+func TestScalingInProgressIsFinished(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 4))
 		w.Start()
@@ -157,8 +157,8 @@ func TestScalingUnderWayIsFinished(t *testing.T) {
 	})
 }
 
-// TestConflictIsNotRepeatedForAnOldDecision: as each attempt waits for the API server, the
-// next one may come long after the decision.
+// TestConflictIsNotRepeatedForAnOldDecision: each attempt waits for the API server, so the next one may be long after
+// the decision.
 func TestConflictIsNotRepeatedForAnOldDecision(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
@@ -197,8 +197,8 @@ func TestConflictIsNotRepeatedForAnOldDecision(t *testing.T) {
 	}
 }
 
-// TestFailingWritesBackOff: to one in a sync period for each object, scale and status each;
-// the next one that succeeds ends that.
+// TestFailingWritesBackOff: failing writes back off to one in a sync period for each object, for scale and status
+// separately; a success ends the backoff.
 func TestFailingWritesBackOff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -228,7 +228,7 @@ func TestFailingWritesBackOff(t *testing.T) {
 			t.Errorf("the last two scale writes are %s apart, want a sync period less jitter, or until the next "+
 				"sample", last)
 		}
-		// Status is written with a scale write that fails, unless it is too early.
+		// A failed scale write is followed by a status write, unless that is too early.
 		if n := len(statuses); n < 10 || n > 30 {
 			t.Errorf("%d status writes in five minutes that all fail, want one in a sync period at most", n)
 		}
@@ -240,7 +240,7 @@ func TestFailingWritesBackOff(t *testing.T) {
 	})
 }
 
-// TestBackoffOfConflictingStatus: each attempt is three requests where others write too.
+// TestBackoffOfConflictingStatus: each attempt takes three requests if others write too.
 func TestBackoffOfConflictingStatus(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -261,7 +261,7 @@ func TestBackoffOfConflictingStatus(t *testing.T) {
 			k.Milli = 130
 		})
 		w.Pass(time.Minute)
-		// After 0, 1, 3, 7 s and then each 12 to 15 s, and once after each scaling.
+		// After 0, 1, 3, 7 s and then every 12 to 15 s, and once after each scaling.
 		if n > 3*12 {
 			t.Errorf("%d requests in a minute", n)
 		}

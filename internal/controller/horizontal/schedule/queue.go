@@ -1,4 +1,4 @@
-// Package schedule holds the queue of HPAs to be decided: which one is next, and when.
+// Package schedule has the queue of HPAs: which one is decided next, and when.
 package schedule
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// Queue says which HPA is decided next, and when. Each HPA is decided by one worker at a
-// time. All that is added for an HPA before it is decided leads to one decision.
+// Queue orders HPAs by when they are due. Each HPA is decided by one worker at a time. All additions of an HPA before
+// its decision lead to one decision.
 type Queue struct {
-	// wake holds a token when an item is due earlier than before.
+	// wake has an element after an item became the first one due.
 	wake chan struct{}
 
 	// mu guards what follows.
@@ -29,27 +29,25 @@ type Queue struct {
 // entry is one HPA's place in the queue.
 type entry struct {
 	key observe.Key
-	// full is when the HPA is decided with all metrics read again; early when it is decided
-	// on what is already known, and sampled when it is because of new samples; zero if there is
-	// no reason to. While a decision runs they are what was added meanwhile.
+	// full is when the HPA is due with all metrics read again; early when it is due on the known values, and sampled when
+	// it is because of new samples; zero without a reason. During a decision they collect the additions meanwhile.
 	full, early, sampled time.Time
 	// place is its index in the queue; meaningless while running.
 	place   int
 	running bool
-	// gone says that the entry is removed when the running decision ends.
+	// gone is set if the entry is removed when the running decision ends.
 	gone bool
 }
 
-// due is the earlier of both times.
 func (e *entry) due() time.Time { return Earlier(e.full, e.early) }
 
-// isSampled reports whether there are new samples. They are there before the decision on them is due, which gathers
-// others for a moment; but what is due in minutes makes no decision before that one on samples.
+// isSampled reports whether there are new samples. They arrive before the decision on them is due, which waits a moment
+// for others; but a decision on samples that is due in minutes does not make an earlier one a decision on samples.
 func (e *entry) isSampled(now time.Time) bool {
 	return !e.sampled.IsZero() && !e.sampled.After(now.Add(trigger.EventGap))
 }
 
-// Before implements timing.Item: by due time, and by name where that is equal.
+// Before implements timing.Item: by due time, then by name.
 func (e *entry) Before(other *entry) bool {
 	if a, b := e.due(), other.due(); !a.Equal(b) {
 		return a.Before(b)
@@ -61,7 +59,7 @@ func (e *entry) Before(other *entry) bool {
 // Place implements timing.Item.
 func (e *entry) Place() *int { return &e.place }
 
-// Earlier is the earlier of two times, of which one that is zero is none.
+// Earlier returns the earlier of two times; a zero time does not count.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -72,14 +70,13 @@ func Earlier(a, b time.Time) time.Time {
 // Item is an HPA that is due.
 type Item struct {
 	Key observe.Key
-	// Due is when it was due, Full when it is, or was, to be decided with all metrics read
-	// again.
+	// Due is when it was due, Full when it is, or was, due with all metrics read again.
 	Due, Full time.Time
-	// IsFull says that this is now, IsSampled that there are new samples.
+	// IsFull is set if Full has come, IsSampled if there are new samples.
 	IsFull, IsSampled bool
 }
 
-// Trigger is why the item is decided.
+// Trigger returns the cause of the decision.
 func (i *Item) Trigger() trigger.Kind {
 	switch {
 	case i.IsFull:
@@ -90,12 +87,12 @@ func (i *Item) Trigger() trigger.Kind {
 	return trigger.Event
 }
 
-// New is an empty queue.
+// New returns an empty queue.
 func New() *Queue {
 	return &Queue{entries: map[observe.Key]*entry{}, wake: make(chan struct{}, 1)}
 }
 
-// AddFull makes the HPA due then with all metrics read again, or earlier if it is already.
+// AddFull makes the HPA due then with all metrics read again, unless it is due earlier.
 func (q *Queue) AddFull(key observe.Key, due time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,8 +108,8 @@ func (q *Queue) AddFull(key observe.Key, due time.Time) {
 	q.advanceLocked(e, Earlier(e.full, due), e.early)
 }
 
-// AddEarly makes the HPA, if the queue has it, due then on what is already known, or
-// earlier if it is already; because of new samples or something else.
+// AddEarly makes the HPA, if the queue has it, due then on the known values, unless it is due earlier; because of new
+// samples or another event.
 func (q *Queue) AddEarly(key observe.Key, due time.Time, sampled bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +121,7 @@ func (q *Queue) AddEarly(key observe.Key, due time.Time, sampled bool) {
 	}
 }
 
-// advanceLocked sets times that are not later than before.
+// advanceLocked sets times that are no later than before.
 func (q *Queue) advanceLocked(e *entry, full, early time.Time) {
 	before := e.due()
 	e.full, e.early = full, early
@@ -135,8 +132,8 @@ func (q *Queue) advanceLocked(e *entry, full, early time.Time) {
 	q.wakeForLocked(e)
 }
 
-// Wait blocks until an item is due and takes it; false when done is closed. The timer is the
-// caller's, for each of its calls.
+// Wait blocks until an item is due and takes it; false when done is closed. The caller provides a timer for reuse by
+// its next calls.
 func (q *Queue) Wait(done <-chan struct{}, timer *time.Timer) (Item, bool) {
 	for {
 		select {
@@ -161,8 +158,8 @@ func (q *Queue) Wait(done <-chan struct{}, timer *time.Timer) (Item, bool) {
 	}
 }
 
-// Take takes the item that is due and marks it running. Otherwise it says how long it is
-// until one is; zero if there is none.
+// Take takes the item that is due and marks it running. Otherwise it returns the time until one is; zero if the queue
+// is empty.
 func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,7 +178,7 @@ func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) 
 	}
 	first.running, first.full, first.early = true, time.Time{}, time.Time{}
 	if first.sampled.After(now.Add(trigger.EventGap)) {
-		// What was sampled for a later decision still has it: one because of an event lowers nothing.
+		// Samples for a later decision remain due: the decision on an event lowers nothing.
 		first.early = first.sampled
 	} else {
 		first.sampled = time.Time{}
@@ -189,7 +186,7 @@ func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) 
 	return item, 0, true
 }
 
-// Stalled is for how long an item has been due while none was taken; zero if none is due.
+// Stalled returns for how long an item has been due while none was taken; zero if none is due.
 func (q *Queue) Stalled(now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -203,7 +200,7 @@ func (q *Queue) Stalled(now time.Time) time.Duration {
 	return max(0, now.Sub(since))
 }
 
-// Done ends a running decision and says when the next full one is due.
+// Done ends a running decision and sets when the next full one is due.
 func (q *Queue) Done(key observe.Key, full time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -217,7 +214,7 @@ func (q *Queue) Done(key observe.Key, full time.Time) {
 	q.wakeForLocked(e)
 }
 
-// Hold keeps workers from taking an HPA until Release, and reports whether none has it. When it is due stays as it is.
+// Hold keeps workers from taking an HPA until Release; false if one has it. The HPA's due times do not change.
 func (q *Queue) Hold(key observe.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -233,8 +230,7 @@ func (q *Queue) Hold(key observe.Key) bool {
 // Release ends Hold.
 func (q *Queue) Release(key observe.Key) { q.Done(key, time.Time{}) }
 
-// Forget removes a running item when its decision ends, unless a new HPA of its name was
-// added meanwhile.
+// Forget removes a running item when its decision ends, unless a new HPA of the same name has been added.
 func (q *Queue) Forget(key observe.Key) (gone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -243,7 +239,7 @@ func (q *Queue) Forget(key observe.Key) (gone bool) {
 	return e.gone
 }
 
-// wakeForLocked ends waiting if this entry is the first now.
+// wakeForLocked ends Wait if this entry is now the first.
 func (q *Queue) wakeForLocked(e *entry) {
 	if q.due.First() != e {
 		return
@@ -254,9 +250,8 @@ func (q *Queue) wakeForLocked(e *entry) {
 	}
 }
 
-// Following is when an HPA that is decided now is decided next. Each HPA has a phase of
-// its own within the period, so that HPAs that were created together are not decided
-// together. The steps towards the phase take a period at most and half of one at least.
+// Following returns when an HPA that is decided now is decided next. Each HPA has its own phase within the period, so
+// that HPAs that were created together spread out. A step towards the phase is half a period to one period.
 func Following(uid types.UID, now time.Time, period time.Duration) time.Time {
 	phase := timing.Phase(string(uid), period)
 	gap := timing.Next(now.Add(period/2), phase, period).Sub(now)

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestLaterSamples: an event makes a decision on samples only if they are there, and not due some time later.
+// TestLaterSamples: the decision on an event is one on samples only if these have arrived, not if they are due later.
 func TestLaterSamples(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for later, want := range map[time.Duration]bool{0: true, 150 * time.Millisecond: true, 10 * time.Second: false} {
@@ -21,8 +21,8 @@ func TestLaterSamples(t *testing.T) {
 	}
 }
 
-// TestSamplesKeepTheirDecision: a decision because of an event does not take the place of one on samples that is due
-// some time later, because it lowers nothing; one in which that is due in a moment does.
+// TestSamplesKeepTheirDecision: the decision on an event, which lowers nothing, does not replace one on samples that is
+// due later; it is merged with one that is due in a moment.
 func TestSamplesKeepTheirDecision(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for later, isKept := range map[time.Duration]bool{150 * time.Millisecond: false, 900 * time.Millisecond: true} {

@@ -11,25 +11,24 @@ import (
 )
 
 const (
-	// leastPace is how many statuses a second may always be written for their numbers alone.
+	// leastPace is the number of statuses a second that may always be written for their numbers alone.
 	leastPace = 10
-	// paceMargin is by how much faster than necessary all objects may be written.
+	// paceMargin is the factor by which the limit exceeds the needed rate.
 	paceMargin = 1.25
-	// freshInterval is how old the numbers of a WorkloadAutoscaler may be at a decision while they move clearly. As there
-	// is a decision every 15 s at least, by default, kubectl get shows none that are older. At rest they are written once
-	// in the status interval, as those of an HPA.
+	// freshInterval is the largest age of a WorkloadAutoscaler's numbers at a decision while they change clearly. As there
+	// is a decision every 15 s at least, by default, kubectl get shows none that are older. Otherwise they are written
+	// once in the status interval, as those of an HPA.
 	freshInterval = 10 * time.Second
 )
 
-// SetCount says how many HPAs and WorkloadAutoscalers there are, which limits the writes for numbers alone.
+// SetCount sets the number of HPAs and WorkloadAutoscalers, which limits the writes for numbers alone.
 func (w *Writer) SetCount(hpas, workloads int) {
 	w.numbers.SetLimit(paceOf(hpas, workloads, w.StatusInterval))
 }
 
-// paceOf is how many statuses may be written in a second for their numbers alone: as many as it
-// takes for so many HPAs and WorkloadAutoscalers in an interval of each, and some more. Objects that were
-// first written together, as all are at the start, would be written together again every interval, and the
-// API server would have no time for anything else.
+// paceOf returns the limit on status writes for their numbers alone, per second: the rate at which all HPAs and
+// WorkloadAutoscalers are written once in their interval, with a margin. Without it, objects that were first written
+// together, as all are at the start, would be written together again every interval, and would overload the API server.
 func paceOf(hpas, workloads int, interval time.Duration) rate.Limit {
 	if interval <= 0 {
 		return rate.Inf
@@ -38,10 +37,9 @@ func paceOf(hpas, workloads int, interval time.Duration) rate.Limit {
 	return rate.Limit(max(leastPace, paceMargin*needed))
 }
 
-// isWorthWriting reports whether status is to be written now. What people wait for is written at
-// once. A condition that measurement noise can toggle is written once in an interval, and so are
-// numbers, which are never the same twice, if they have moved; those of a WorkloadAutoscaler earlier if they have moved
-// clearly.
+// isWorthWriting reports whether to write the status now. Changes that users wait for are written at once. A condition
+// that measurement noise can toggle is written once in an interval, and so are numbers, which differ each time, if they
+// have changed enough; those of a WorkloadAutoscaler earlier if they have changed clearly.
 func (w *Writer) isWorthWriting(u *Update, before, after *observehorizontal.Status, isUrgent bool) bool {
 	if isUrgent || w.StatusInterval == 0 {
 		return true
@@ -59,17 +57,17 @@ func (w *Writer) isWorthWriting(u *Update, before, after *observehorizontal.Stat
 		u.Autoscaler.IsWorkload() && workloadstatus.HasMoved(u.Autoscaler, u.decided(after))
 }
 
-// turnOf is what the change from the status that is shown is.
+// turnOf classifies the change from the stored status.
 func (w *Writer) turnOf(u *Update, before, after *observehorizontal.Status) turn {
 	was, is, areAll := kubestatus.Turns(before, after)
 	if !areAll || len(is) == 0 || w.StatusInterval == 0 {
 		return isNews
 	}
-	return u.Record.last.turns.judge(time.Now(), was, is, w.StatusInterval)
+	return u.Record.last.turns.classify(time.Now(), was, is, w.StatusInterval)
 }
 
-// mayWriteNumbers reports whether numbers may be a reason to write: the interval is over in which
-// they are none, and the pace allows one more. Until then no status is made for them.
+// mayWriteNumbers reports whether changed numbers may cause a write: their interval is over, and the limit admits one
+// more. Until then no status is computed for them.
 func (w *Writer) mayWriteNumbers(u *Update) bool {
 	interval := w.StatusInterval
 	if u.Autoscaler.IsWorkload() {
@@ -78,10 +76,10 @@ func (w *Writer) mayWriteNumbers(u *Update) bool {
 	return time.Since(u.Record.last.written) >= interval && w.numbers.TokensAt(u.Start) >= 1
 }
 
-// mayDefer reports whether a status that is due since then may be left to the next decision where
-// the API server does not keep up. An HPA that waits for its write is not decided meanwhile, and
-// all have a status to write at the start. A scaling is written at once, conditions after a sync
-// period at most; numbers alone never keep their HPA from being decided.
+// mayDefer reports whether a status that has been due since then may be left to the next decision if the API server
+// does not keep up. An HPA that waits for its write is not decided meanwhile, and at the start all have a status to
+// write. The status of a scale is written at once, conditions after a sync period at most; a write of numbers alone
+// never delays a decision.
 func (w *Writer) mayDefer(u *Update, isUrgent bool, due time.Time) bool {
 	isRepeatedSoon := w.Triggers && u.IsRepeatedSoon
 	isPatient := !isUrgent || due.IsZero() || u.Start.Sub(due) < w.SyncPeriod

@@ -27,7 +27,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestMayDefer: what is decided again soon may be written then, within bounds.
+// TestMayDefer: the status may be left to the next decision if that is soon, within limits.
 func TestMayDefer(t *testing.T) {
 	now := time.Now()
 	for name, tt := range map[string]struct {

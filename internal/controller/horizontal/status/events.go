@@ -10,8 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// Event records an event, unless it is a warning and the same was recorded in the interval
-// before.
+// Event records an event, except a warning that was already recorded within the interval.
 func (w *Writer) Event(autoscaler observehorizontal.Autoscaler, r *Record, e observehorizontal.Event) {
 	e.Message = kubeevents.Cut(e.Message)
 	if w.isRepeated(&r.last, e) {
@@ -20,12 +19,12 @@ func (w *Writer) Event(autoscaler observehorizontal.Autoscaler, r *Record, e obs
 	w.Events.Event(autoscaler.Object(), e.Type, e.Reason, e.Message)
 }
 
-// Warn records a warning, unless the same was recorded in the interval before.
+// Warn records a warning, unless it was already recorded within the interval.
 func (w *Writer) Warn(autoscaler observehorizontal.Autoscaler, r *Record, reason, message string) {
 	w.Event(autoscaler, r, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 }
 
-// Panicked reports a panic over an HPA; isSilent records no event.
+// Panicked logs a panic over an HPA, and records an event unless isSilent is set.
 func (w *Writer) Panicked(autoscaler observehorizontal.Autoscaler, cause any, isSilent bool) {
 	panics.Report(cause, w.Log, w.Series.Panics.Inc, "deciding failed", "object", nameOf(autoscaler))
 	if !isSilent {

@@ -12,13 +12,12 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// LagPeriods is for how many sync periods the cache may be behind the last status write before
-// the API server is asked which of the two is right.
+// LagPeriods is the number of sync periods that the cache may be behind the last status write before the Writer reads
+// the object from the API server.
 const LagPeriods = 2
 
-// IsBehind reports whether the cached HPA is older than the last status write, so that the
-// decision that began then has to wait. Versions that cannot be compared are taken to be new
-// enough.
+// IsBehind reports whether the cached HPA is older than the last status write, so that the decision that began then has
+// to wait. Versions that cannot be compared count as new enough.
 func (w *Writer) IsBehind(r *Record, autoscaler observehorizontal.Autoscaler, began time.Time, why trigger.Kind) bool {
 	l := &r.lag
 	isBehind := r.last.version != "" && isOlder(autoscaler.ResourceVersion, r.last.version)
@@ -37,14 +36,14 @@ func (w *Writer) IsBehind(r *Record, autoscaler observehorizontal.Autoscaler, be
 	return isBehind
 }
 
-// Awaited is why a decision is to be made that waits for the cache; false if none does.
+// Awaited returns the cause of the decision that waits for the cache; false if none does.
 func (r *Record) Awaited() (why trigger.Kind, isAwaited bool) {
 	r.lag.mu.Lock()
 	defer r.lag.mu.Unlock()
 	return r.lag.awaited, r.lag.isAwaited
 }
 
-// Forget takes an HPA that is gone out of the series of stale ones.
+// Forget removes a deleted HPA from the series of stale ones.
 func (w *Writer) Forget(r *Record) {
 	r.lag.mu.Lock()
 	defer r.lag.mu.Unlock()
@@ -57,7 +56,7 @@ func isOlder(version, than string) bool {
 	return err == nil && order < 0
 }
 
-// endLag needs the lag's lock.
+// endLag is called with the lag's lock held.
 func (w *Writer) endLag(l *lag) {
 	if l.isCounted {
 		w.Series.Stale.Dec()
@@ -65,10 +64,9 @@ func (w *Writer) endLag(l *lag) {
 	l.since, l.asked, l.isCounted = time.Time{}, time.Time{}, false
 }
 
-// CheckVersion asks the API server, where the cache has been behind for long, whether resource
-// versions have gone back, as those of a restored etcd do. Then the last write means nothing any
-// more, and true is returned. Otherwise the cache is really behind, and nothing else in it would
-// be good to decide on.
+// CheckVersion reads the object from the API server if the cache has been behind for long. It returns true if resource
+// versions have gone back, as after etcd was restored: then the last write no longer counts. Otherwise the cache is
+// really behind, and its other objects are not good to decide on either.
 func (w *Writer) CheckVersion(
 	ctx context.Context, r *Record, autoscaler observehorizontal.Autoscaler, began time.Time,
 ) (wentBack bool) {
@@ -94,13 +92,13 @@ func (w *Writer) CheckVersion(
 	return true
 }
 
-// IsStored asks the API server whether the object is still as the cache has it.
+// IsStored reads the object from the API server and reports whether the cache has its latest version.
 func (w *Writer) IsStored(ctx context.Context, autoscaler observehorizontal.Autoscaler, since time.Time) bool {
 	stored, err := w.read(ctx, autoscaler, since)
 	return err == nil && stored.GetUID() == autoscaler.UID && stored.GetResourceVersion() == autoscaler.ResourceVersion
 }
 
-// isCheckDue reports whether the API server is to be asked, and counts the HPA as stale then.
+// isCheckDue reports whether to read the object from the API server, and counts the HPA as stale then.
 func (w *Writer) isCheckDue(l *lag, now time.Time) bool {
 	longest := LagPeriods * w.SyncPeriod
 	l.mu.Lock()
@@ -115,7 +113,7 @@ func (w *Writer) isCheckDue(l *lag, now time.Time) bool {
 	return true
 }
 
-// isFirstRegression reports whether no HPA's resource version went back a moment ago.
+// isFirstRegression reports whether this is the first HPA whose resource version went back in a while.
 func (w *Writer) isFirstRegression() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

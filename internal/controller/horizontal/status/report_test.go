@@ -19,8 +19,7 @@ func told(cfg *controllerhorizontal.Config) {
 	cfg.StatusInterval, cfg.EventInterval = time.Minute, horizontaltest.Period-time.Second
 }
 
-// TestNumbersAreWrittenOnceAMinute: usage is never twice the same, and each write
-// of it goes to every watcher in the cluster.
+// TestNumbersAreWrittenOnceAMinute: usage differs each time, and each write of it goes to every watcher in the cluster.
 func TestNumbersAreWrittenOnceAMinute(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -45,7 +44,7 @@ func TestNumbersAreWrittenOnceAMinute(t *testing.T) {
 	})
 }
 
-// TestWarningsAreNotRepeated: what fails at each of many decisions is reported once in a while.
+// TestWarningsAreNotRepeated: a failure at each of many decisions is reported once in an interval.
 func TestWarningsAreNotRepeated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.ExternalValue = func(context.Context) (int64, error) { return 0, errors.New("no answer") }
@@ -67,8 +66,8 @@ func TestWarningsAreNotRepeated(t *testing.T) {
 	})
 }
 
-// TestNumbersAreWrittenAtAPace: objects that came together do not write their numbers
-// together a minute later, but each does within the next.
+// TestNumbersAreWrittenAtAPace: objects that were created together do not write their numbers together a minute later,
+// but spread over the next minute.
 func TestNumbersAreWrittenAtAPace(t *testing.T) {
 	const objects = 60
 	inWorld(t, func(t *testing.T, w *world) {
@@ -95,8 +94,7 @@ func TestNumbersAreWrittenAtAPace(t *testing.T) {
 	})
 }
 
-// TestRestartDoesNotRepeatNumbers: numbers that another instance wrote a moment ago
-// have their time.
+// TestRestartDoesNotRepeatNumbers: the interval of numbers that another instance wrote continues.
 func TestRestartDoesNotRepeatNumbers(t *testing.T) {
 	for ago, want := range map[time.Duration]int{10 * time.Second: 0, 2 * time.Minute: 1} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -118,8 +116,8 @@ func TestRestartDoesNotRepeatNumbers(t *testing.T) {
 	}
 }
 
-// TestNoiseAtTheEdgeIsNoReasonToWrite: at the edge of the tolerance, and of maxReplicas,
-// the conditions would have to be written every few seconds. What lasts is written.
+// TestNoiseAtTheEdgeIsNoReasonToWrite: at the edge of the tolerance, and of maxReplicas, the conditions change every
+// few seconds. Only lasting changes are written.
 func TestNoiseAtTheEdgeIsNoReasonToWrite(t *testing.T) {
 	for name, tt := range map[string]struct {
 		middle int64

@@ -17,7 +17,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// What is computed without making a status equals the result of comparing the statuses.
+// The check without computing a status gives the same result as comparing the statuses.
 func TestShownIsNotUrgent(t *testing.T) {
 	var shown, news int
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestShownIsNotUrgent(t *testing.T) {
 			decision.Metrics = append(decision.Metrics, r)
 		}
 		if rapid.Bool().Draw(t, "written") {
-			// As it is after the decision was reported, maybe with other numbers.
+			// The status after the decision was reported, maybe with other numbers.
 			written := observehorizontal.StatusAfter(observehorizontal.HPA(hpa), &decision, report, time.Unix(100, 0))
 			hpa.Status = observehorizontal.StatusOfHPA(hpa, &written)
 			report.Rescaled = false

@@ -29,7 +29,7 @@ func (s slowStatus) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.WorkloadAPI.RoundTrip(r)
 }
 
-// Status writes of WorkloadAutoscalers that take long hold up those of no HPA.
+// Slow status writes of WorkloadAutoscalers do not delay those of HPAs.
 func TestSlowStatusWritesOfWorkloadAutoscalers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()

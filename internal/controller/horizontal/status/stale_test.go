@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 )
 
-// TestResourceVersionsThatGoBack: as after etcd was restored. What was written before is
-// never seen again; the object is decided on what is stored.
+// TestResourceVersionsThatGoBack: as after etcd was restored. The last write never appears in the cache; the controller
+// decides on the stored object.
 func TestResourceVersionsThatGoBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Version = 1_000_000
@@ -22,7 +22,7 @@ func TestResourceVersionsThatGoBack(t *testing.T) {
 		w.WantReplicas("web", 4, "its scale was written, too")
 		w.Set(func() { w.Version = 5000 })
 		for _, name := range []string{"web", "other"} {
-			w.Store(horizontaltest.HPAResource, w.HPA(name)) // what listing anew brings
+			w.Store(horizontaltest.HPAResource, w.HPA(name)) // the result of a new list
 			w.Store(horizontaltest.DeploymentResource, w.Deployment(name))
 		}
 		before := w.Decisions()
@@ -49,8 +49,7 @@ func TestResourceVersionsThatGoBack(t *testing.T) {
 	})
 }
 
-// TestCacheThatStaysBehind: nothing is decided on it, however long that takes, and a series shows
-// it.
+// TestCacheThatStaysBehind: there is no decision on it, however long that takes, and a series shows it.
 func TestCacheThatStaysBehind(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.HideStatus = true

@@ -1,4 +1,4 @@
-// Package status writes an HPA's status and records its events, each when it is worth a write.
+// Package status writes an HPA's status and records its events, each only when it matters.
 package status
 
 import (
@@ -23,7 +23,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// KindOf is what a status is of. Calls about one kind leave the other its slots: a webhook about one may be slow.
+// KindOf returns the kind of the object, by which slots are limited: a webhook about one kind may be slow, and must not
+// take the other's slots.
 func KindOf(autoscaler observehorizontal.Autoscaler) schema.GroupKind {
 	if autoscaler.IsWorkload() {
 		return schema.GroupKind{Group: plimsollv1alpha1.SchemeGroupVersion.Group, Kind: "WorkloadAutoscaler"}
@@ -31,7 +32,7 @@ func KindOf(autoscaler observehorizontal.Autoscaler) schema.GroupKind {
 	return schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}
 }
 
-// Config is what a Writer needs.
+// Config configures a Writer.
 type Config struct {
 	Workers calls.Workers
 	// Reads and Writes bound the calls.
@@ -41,12 +42,11 @@ type Config struct {
 	Log           logr.Logger
 
 	SyncPeriod time.Duration
-	// Triggers says that HPAs are decided between sync periods too.
+	// Triggers is set if HPAs are decided between sync periods too.
 	Triggers bool
-	// StatusInterval is how long numbers alone are no reason to write status; 0 writes each
-	// change.
+	// StatusInterval is the time for which changed numbers alone do not cause a status write; with 0 each change does.
 	StatusInterval time.Duration
-	// EventInterval is how long a warning is not repeated; 0 repeats each.
+	// EventInterval is the time for which a warning is not repeated; with 0 it is repeated each time.
 	EventInterval time.Duration
 	// WorkloadAutoscalers may be nil.
 	WorkloadAutoscalers *workloads.Cache
@@ -58,7 +58,7 @@ type Config struct {
 type Writer struct {
 	Config
 	hpas *kubestatus.HPAWriter
-	// workloads is nil where there are no WorkloadAutoscalers.
+	// workloads is nil if the loop has no WorkloadAutoscalers.
 	workloads *kubestatus.WorkloadWriter
 	// numbers limits the writes of statuses for their numbers alone.
 	numbers *rate.Limiter
@@ -69,62 +69,61 @@ type Writer struct {
 	wentBack time.Time
 }
 
-// Record is what was last written and recorded of an HPA. The worker that has the HPA owns it,
-// apart from lag, which has a lock of its own.
+// Record has the state of an HPA's status and events. The HPA's worker owns it, except lag, which has its own lock.
 type Record struct {
 	last last
 	lag  lag
 }
 
-// last is what was last written and recorded.
+// last is the last written status and the recorded events.
 type last struct {
-	// version is the resource version of the last status write, written when that was.
+	// version is the resource version after the last status write, written the time of it.
 	version string
 	written time.Time
-	// due is since when an urgent status has been deferred; zero if none is.
+	// due is when an urgent status was first deferred; zero if none is.
 	due time.Time
 	// turned is when a condition in status last changed.
 	turned time.Time
 	turns  turns
-	// backoff is between status writes that fail.
+	// backoff delays status writes after a failure.
 	backoff calls.Backoff
 	// events is when each warning was last recorded.
 	events map[observehorizontal.Event]time.Time
 }
 
-// Update is a decision whose outcome is reported.
+// Update is a decision to report.
 type Update struct {
 	Autoscaler observehorizontal.Autoscaler
 	Record     *Record
 	Contest    *takeover.Contest
 	Policy     *horizontal.Policy
 	Decision   *horizontal.Decision
-	// Next is what the decision asks for; of a WorkloadAutoscaler only.
+	// Next describes when and why to decide again; set for WorkloadAutoscalers only.
 	Next   horizontal.FollowUp
 	Report statusreport.Report
 	// Start is when the decision began to observe.
 	Start time.Time
-	// IsRepeatedSoon says that the HPA is decided again with the next samples of its kubelets.
+	// IsRepeatedSoon is set if the next samples of kubelets trigger another decision.
 	IsRepeatedSoon bool
 }
 
-// Written notes the resource version that a status write came to.
+// Written records the resource version after a status write.
 func (r *Record) Written(version string) { r.last.version, r.last.written = version, time.Now() }
 
-// lag is how long the cache has been behind an HPA's last status write. An HPA is not decided
-// meanwhile: it would be decided on what it was before the write.
+// lag is the delay of the cache behind an HPA's last status write. Meanwhile the HPA is not decided: its cached state
+// is from before the write.
 type lag struct {
 	// mu guards what follows.
 	mu sync.Mutex
-	// isAwaited says that a decision waits for the cache to show the last write, awaited why it is to be made: a
-	// full one has everything that one on samples has, and that one what one because of an event has.
+	// isAwaited is set while a decision waits for the cache to contain the last write, awaited is that decision's cause. A
+	// full decision covers one on samples, which covers one on an event.
 	isAwaited bool
 	awaited   trigger.Kind
-	// since is since when; zero if the cache is not behind.
+	// since is when the cache fell behind; zero if it is not.
 	since time.Time
-	// asked is when the API server was last asked.
+	// asked is when the API server was last called about it.
 	asked time.Time
-	// isCounted says that the series of stale HPAs has this one.
+	// isCounted is set while the series of stale HPAs counts this one.
 	isCounted bool
 }
 

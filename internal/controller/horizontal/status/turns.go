@@ -6,37 +6,38 @@ import (
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 )
 
-// turns is what the parts of a status have lately been. What measures a metric may answer and fail in turn, each
-// second. Such a status would be written each second, and with one server for all objects so would all statuses.
+// turns has the recent values of a status's parts. The source of a metric may alternate between values and failures
+// every second. Without turns such a status would be written every second, and with one source for all objects so would
+// all statuses.
 type turns struct {
-	// seen is when a part last had a value that was shown, or that was not for its turning back.
+	// seen is when a part last had a value that was written, or that was not written because it flaps.
 	seen map[kubestatus.Part]time.Time
-	// back is when a status was last written that had turned back.
+	// back is when a status that turned back was last written.
 	back time.Time
 }
 
-// turn is what a change of a status is.
+// turn classifies a change of a status.
 type turn uint8
 
 const (
-	// isNews: a part has a value that it has not had for an interval, or more than parts have changed.
+	// isNews: a part has a value that it has not had for an interval, or the change is in more than the parts.
 	isNews turn = iota
-	// isBack: all parts that have changed have values that they had lately, and none turned back lately.
+	// isBack: all changed parts have recent values, and none has turned back recently.
 	isBack
-	// isFlap: they have turned back lately already. It is written when the interval is over, if it is still there.
+	// isFlap: they have already turned back recently. The change is written after the interval if it still holds then.
 	isFlap
 )
 
-// judge is what it is that a status was decided that differs so from the one that is shown.
-func (t *turns) judge(now time.Time, was, is []kubestatus.Part, interval time.Duration) turn {
-	judged := isBack
+// classify classifies the change of a stored status with parts was to one with parts is.
+func (t *turns) classify(now time.Time, was, is []kubestatus.Part, interval time.Duration) turn {
+	class := isBack
 	for _, part := range is {
 		if at, isSeen := t.seen[part]; !isSeen || now.Sub(at) >= interval {
-			judged = isNews
+			class = isNews
 		}
 	}
-	if judged == isBack && now.Sub(t.back) < interval {
-		judged = isFlap
+	if class == isBack && now.Sub(t.back) < interval {
+		class = isFlap
 		was = append(was, is...)
 	}
 	for part, at := range t.seen {
@@ -50,10 +51,10 @@ func (t *turns) judge(now time.Time, was, is []kubestatus.Part, interval time.Du
 	for _, part := range was {
 		t.seen[part] = now
 	}
-	return judged
+	return class
 }
 
-// turn notes that a status was written that differs so.
+// turn records the write of such a change.
 func (l *last) turn(what turn) {
 	l.turned = time.Now()
 	if what != isNews {

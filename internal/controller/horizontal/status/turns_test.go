@@ -9,8 +9,8 @@ import (
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 )
 
-// TestTurns: however parts turn, the writes of what they lately were are an interval apart, and what they have not
-// lately been is written at once.
+// TestTurns: however parts alternate, writes of recent values are an interval apart, and new values are written at
+// once.
 func TestTurns(t *testing.T) {
 	const interval = time.Minute
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 				continue
 			}
 			before := kept.back
-			turn := kept.judge(now, was, is, interval)
+			turn := kept.classify(now, was, is, interval)
 			switch {
 			case turn == isNews && !isNew:
 				t.Fatal("what was lately shown is news")

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// TestStatusIsBounded: what an adapter answers does not keep the API server from taking the status.
+// TestStatusIsBounded: no response of an adapter makes the API server refuse the status.
 func TestStatusIsBounded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -47,7 +47,7 @@ func TestStatusIsBounded(t *testing.T) {
 	})
 }
 
-// TestStatusFollowsRamp: the limits and what comes next are current to a minute also while the replica count stays.
+// TestStatusFollowsRamp: the limits and the next change are at most a minute old, also while the replica count stays.
 func TestStatusFollowsRamp(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -76,7 +76,7 @@ func TestStatusFollowsRamp(t *testing.T) {
 	})
 }
 
-// TestConditionsEndWithTheirCause: no condition stays True whose cause was taken out of the spec.
+// TestConditionsEndWithTheirCause: no condition stays True after its cause was removed from the spec.
 func TestConditionsEndWithTheirCause(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -126,8 +126,8 @@ func TestConditionsEndWithTheirCause(t *testing.T) {
 	})
 }
 
-// TestStatusFollowsLoad: while a metric moves, its value is never older than 15 s, also where no count changes. What may
-// be noise is written once a minute.
+// TestStatusFollowsLoad: while a metric changes, its value is never older than 15 s, also if no count changes. Changes
+// that may be noise are written once a minute.
 func TestStatusFollowsLoad(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -164,7 +164,7 @@ func TestStatusFollowsLoad(t *testing.T) {
 	})
 }
 
-// TestStatusWithoutTarget: a new version of an object is observed also while its target is not there.
+// TestStatusWithoutTarget: a new generation of an object is observed also while its target is missing.
 func TestStatusWithoutTarget(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -187,7 +187,7 @@ func TestStatusWithoutTarget(t *testing.T) {
 	})
 }
 
-// TestZeroStaysOverARestart: a metric that cannot be read after a restart brings nothing back and takes nothing away.
+// TestZeroStaysOverARestart: a metric that cannot be read after a restart neither adds nor removes replicas.
 func TestZeroStaysOverARestart(t *testing.T) {
 	for _, replicas := range []int32{0, 1} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -213,7 +213,7 @@ func TestZeroStaysOverARestart(t *testing.T) {
 	}
 }
 
-// TestPausedAtZero: who pauses at zero replicas and goes on later gets the replicas back.
+// TestPausedAtZero: after a pause at zero replicas the replicas return.
 func TestPausedAtZero(t *testing.T) {
 	for _, least := range []int32{0, 1, 3} {
 		for _, restarted := range []bool{false, true} {
@@ -243,8 +243,8 @@ func TestPausedAtZero(t *testing.T) {
 	}
 }
 
-// TestLimitedWriteLooksAtModeAgain: a mode that is changed while a scale write waits holds for that write.
-func TestLimitedWriteLooksAtModeAgain(t *testing.T) {
+// TestLimitedWriteChecksModeAgain: a mode that changes while a scale write waits applies to that write.
+func TestLimitedWriteChecksModeAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)
 		want   string

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
 )
 
-// NewWriter writes nothing yet.
+// NewWriter returns a Writer. It makes no call.
 func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Config) (*Writer, error) {
 	hpas, err := kubestatus.New(client, cfg.FieldManager)
 	if err != nil {
@@ -28,8 +28,8 @@ func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Con
 	return w, nil
 }
 
-// Write records the events of a decision, logs it and writes status where that is due. The error
-// is that of the status write.
+// Write records the events of a decision, logs it, and writes the status if that is due. The error is that of the
+// status write.
 func (w *Writer) Write(ctx context.Context, u *Update) error {
 	for _, event := range observehorizontal.Events(&u.Report) {
 		w.Event(u.Autoscaler, u.Record, event)
@@ -40,7 +40,7 @@ func (w *Writer) Write(ctx context.Context, u *Update) error {
 
 func (w *Writer) log(u *Update) {
 	d, r := u.Decision, &u.Report
-	// The arguments are made only where a line is written.
+	// Summaries are costly: compute the arguments only for a line that is written.
 	if log := w.Log.V(1); r.Rescaled {
 		w.Log.Info("scaled", "object", nameOf(u.Autoscaler), "target", u.Autoscaler.TargetName(),
 			"current",
@@ -92,7 +92,7 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 	if version != "" && kubestatus.Turned(&before, &after) {
 		last.turn(turn)
 	}
-	w.note(u, version, err)
+	w.recordResult(u, version, err)
 	return err
 }
 
@@ -108,13 +108,13 @@ func (w *Writer) store(
 	return w.hpas.Write(ctx, u.Autoscaler.HPA, &status)
 }
 
-// decided is what the status of a WorkloadAutoscaler is made of.
+// decided returns the inputs of a WorkloadAutoscaler's status.
 func (u *Update) decided(after *observehorizontal.Status) *workloadstatus.Decided {
 	return &workloadstatus.Decided{Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next}
 }
 
-// note sets the backoff after a failed write, and records a warning event.
-func (w *Writer) note(u *Update, version string, err error) {
+// recordResult records the result of a write, with a warning event and a backoff after a failure.
+func (w *Writer) recordResult(u *Update, version string, err error) {
 	u.Record.last.backoff.Note(err, w.SyncPeriod)
 	if err != nil {
 		w.Warn(u.Autoscaler, u.Record, "FailedUpdateStatus", causeOf(err))
@@ -125,7 +125,7 @@ func (w *Writer) note(u *Update, version string, err error) {
 	}
 }
 
-// causeOf is the API's own error, which upstream's event repeats.
+// causeOf returns the API's own error, which upstream's event repeats.
 func causeOf(err error) string {
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause
@@ -133,8 +133,7 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// writeQueued writes a status that cannot be left to the next decision: it waits for a slot as
-// long as a call may take.
+// writeQueued writes a status that cannot wait for the next decision. It waits for a slot as long as a call may take.
 func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, call func()) (isDone bool) {
 	w.Workers.Yield(func() {
 		if err := w.Writes.Acquire(ctx, KindOf(u.Autoscaler), since, kubestatus.DefaultTimeout); err != nil {
@@ -148,7 +147,7 @@ func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, ca
 	return isDone
 }
 
-// writeIfFree writes a status, unless all slots are in use.
+// writeIfFree writes a status if a slot is free.
 func (w *Writer) writeIfFree(ctx context.Context, u *Update, call func()) (isDone bool) {
 	if !w.Writes.TryAcquire(KindOf(u.Autoscaler)) {
 		return false
@@ -162,14 +161,14 @@ func (w *Writer) writeIfFree(ctx context.Context, u *Update, call func()) (isDon
 	return isDone
 }
 
-// mayWrite reports whether a status may still be written. An edit does not matter, as the status
-// says which generation it is about.
+// mayWrite reports whether a status may still be written. An edit of the object does not matter: the status names the
+// generation that it observed.
 func mayWrite(ctx context.Context, u *Update) bool {
 	return !u.Contest.IsPaused() && ctx.Err() == nil
 }
 
-// Begin forgets what was written of another HPA of the same name. Numbers in the status of an
-// HPA that is new to this program keep their interval where another instance wrote them.
+// Begin drops the state of a deleted HPA of the same name. If another instance wrote the status, the interval for
+// numbers starts at that write.
 func (w *Writer) Begin(r *Record, autoscaler observehorizontal.Autoscaler, now time.Time) {
 	r.last = last{}
 	for i := range autoscaler.ManagedFields {
@@ -177,7 +176,7 @@ func (w *Writer) Begin(r *Record, autoscaler observehorizontal.Autoscaler, now t
 		if entry.Subresource != "status" || entry.Manager != w.FieldManager || entry.Time == nil {
 			continue
 		}
-		// A time in the future is of a clock that is ahead: when the write was is not known.
+		// A time in the future comes from a fast clock: the time of the write is unknown.
 		if entry.Time.After(r.last.written) && !entry.Time.After(now) {
 			r.last.written = entry.Time.Time
 		}

@@ -24,7 +24,7 @@ func (w *world) wantStates(acting, left, undecided float64) {
 	}
 }
 
-// wantNothingWritten is an error for any write of a controller, events included.
+// wantNothingWritten fails the test after any write of a controller, including events.
 func (w *world) wantNothingWritten() {
 	w.T.Helper()
 	for _, action := range w.Client.Actions() {
@@ -40,8 +40,8 @@ func (w *world) wantNothingWritten() {
 	}
 }
 
-// Beside a loop that is on nothing is written, and after the start nothing is read either: also for an HPA that the
-// other controller has nothing to write for.
+// Beside a running kube-controller-manager Plimsoll writes nothing, and after the start reads nothing either: also for
+// an HPA for which the other controller has nothing to write.
 func TestAutoLeavesHPAsToTheOtherLoop(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -63,8 +63,8 @@ func TestAutoLeavesHPAsToTheOtherLoop(t *testing.T) {
 	})
 }
 
-// Where the loop is off, what an HPA shows is soon out of date. Two and a half minutes later Plimsoll acts on it, and
-// two minutes after that on every HPA.
+// If the other controller's loop is off, the status of an HPA is soon out of date. Two and a half minutes later
+// Plimsoll acts on it, and two minutes after that on every HPA.
 func TestAutoTakesOverFromALoopThatIsOff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -97,7 +97,7 @@ func TestAutoTakesOverFromALoopThatIsOff(t *testing.T) {
 	})
 }
 
-// showing is a status with this CPU of each pod.
+// showing returns a status with this CPU of each pod.
 func showing(milli int32) func(*autoscalingv2.HorizontalPodAutoscalerStatus) {
 	return func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
 		value := &s.CurrentMetrics[0].Resource.Current
@@ -107,7 +107,7 @@ func showing(milli int32) func(*autoscalingv2.HorizontalPodAutoscalerStatus) {
 	}
 }
 
-// A loop that is turned on later: Plimsoll says so once for each HPA that it acted on, and stays away.
+// The other loop is turned on later: Plimsoll reports that once for each HPA that it acted on, and stops acting.
 func TestAutoGivesBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -125,7 +125,7 @@ func TestAutoGivesBack(t *testing.T) {
 		w.UpstreamDecides("other", 2)
 		w.Set(func() { w.Usage = 200 })
 		for range 30 {
-			// It has nothing to write for the other one, and the same loop acts on both.
+			// The loop has nothing to write for the other HPA, and acts on both.
 			w.UpstreamDecides("web", 2)
 			w.Pass(horizontaltest.Period)
 		}
@@ -151,7 +151,7 @@ func TestAutoGivesBack(t *testing.T) {
 }
 
 // A watch that is stuck shows none of the other controller's writes. Plimsoll reads an HPA before it acts on it because
-// of what is not written.
+// of missing writes.
 func TestAutoBehindAStuckWatch(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -182,7 +182,7 @@ func (w *world) writeUnseen(name string) {
 	})
 }
 
-// A new instance goes on with what this installation wrote last.
+// A new instance continues to act on the HPAs that this installation wrote last.
 func TestAutoGoesOnAfterARestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -199,7 +199,7 @@ func TestAutoGoesOnAfterARestart(t *testing.T) {
 	})
 }
 
-// Where no metric can be read, Plimsoll cannot know what another controller would write.
+// If no metric can be read, Plimsoll cannot know what another controller would write.
 func TestAutoKnowsNothingWithoutMetrics(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(horizontaltest.Externally(w.Web("web", 2)))
@@ -212,7 +212,7 @@ func TestAutoKnowsNothingWithoutMetrics(t *testing.T) {
 	})
 }
 
-// The endpoint of explain says why there is no decision.
+// The inspection endpoint returns why there is no decision.
 func TestWhyNotDecided(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -240,7 +240,7 @@ func TestWhyNotDecided(t *testing.T) {
 	})
 }
 
-// With ignore no HPA is decided. In mode shadow they are, and early decisions, which the other controller does not
+// With ignore no HPA is decided. In mode shadow they are, but early decisions, which the other controller does not
 // make, are not compared.
 func TestModesThatWriteNothing(t *testing.T) {
 	for mode, decisions := range map[takeover.Mode]int{takeover.Ignore: 0, takeover.Shadow: 10} {

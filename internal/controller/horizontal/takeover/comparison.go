@@ -19,60 +19,57 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// The values of the label result: in what a decision differs from the other
-// controller's.
+// The values of the label result: how a decision differs from the other controller's.
 const (
 	resultAgree      = "agree"
 	resultReplicas   = "replicas"
 	resultConditions = "conditions"
 )
 
-// Comparison is what shadow mode remembers of an HPA. The worker that has the HPA owns it,
-// apart from isFresh.
+// Comparison is the state of an HPA in mode shadow. The HPA's worker owns it, except isFresh.
 type Comparison struct {
-	// isFresh says that the other controller has just written status. The informer sets it.
+	// isFresh is set when the other controller writes the status. The informer sets it.
 	isFresh atomic.Bool
 	history history
 }
 
-// history is what the last decisions have seen.
+// history is the state from the last decisions.
 type history struct {
-	// isKnown says that scaledAt is known; scaledAt is status.lastScaleTime.
+	// isKnown is set once scaledAt is known; scaledAt is status.lastScaleTime.
 	isKnown  bool
 	scaledAt *metav1.Time
-	// differsSince is when the other's last decision began to differ; zero if it does not. It
-	// may only not have been made yet.
+	// differsSince is when the other's last decision started to differ; zero if it does not. The other may only not have
+	// decided again yet.
 	differsSince time.Time
-	// recorded is when a recommendation was last added to the HPA's state.
+	// recorded is when the HPA's state last got a recommendation.
 	recorded time.Time
 	// logged is the last difference that was logged.
 	logged string
 }
 
-// StatusWritten notes that the other controller has written status.
+// StatusWritten records that the other controller has written the status.
 func (c *Comparison) StatusWritten() { c.isFresh.Store(true) }
 
-// Reset forgets all, for another HPA of the same name.
+// Reset drops the state of a deleted HPA of the same name.
 func (c *Comparison) Reset() {
 	c.isFresh.Store(false)
 	c.history = history{}
 }
 
-// Actual is what the other controller did, according to the HPA's status.
+// Actual is the other controller's decision, according to the HPA's status.
 type Actual struct {
-	// isKnown says that its last decision is about the replica count as it is now.
+	// isKnown is set if its last decision is about the current replica count.
 	isKnown bool
-	// isFresh says that it has only just decided.
+	// isFresh is set if it has decided since the last decision here.
 	isFresh bool
-	// hasScaled says that it changed the replica count since the last decision here, scaledAt when.
+	// hasScaled is set if it changed the replica count since the last decision here, at scaledAt.
 	hasScaled        bool
 	scaledAt         *metav1.Time
 	current, desired int32
 }
 
-// Follow reads from status what the other controller did since the last decision. Where it has
-// scaled, the decision is made on the replica count that it started from, and on the pods of that
-// time: its write came milliseconds before.
+// Follow reads from the status what the other controller did since the last decision. If it has scaled, the decision
+// here uses the replica count and the pods from before that: the write came only milliseconds earlier.
 func (c *Comparison) Follow(
 	hpa *autoscalingv2.HorizontalPodAutoscaler, hasTarget bool, o *horizontal.Observation,
 ) Actual {
@@ -84,8 +81,7 @@ func (c *Comparison) Follow(
 	a.hasScaled = h.isKnown && !status.LastScaleTime.Equal(h.scaledAt)
 	h.isKnown, h.scaledAt = true, status.LastScaleTime
 	if !succeeded(status) {
-		// The desired replicas in status are from an earlier decision; the last one kept the
-		// replica count.
+		// The status has the desired replicas of an earlier decision: a failed one keeps the replica count.
 		a.desired = a.current
 	}
 	isCurrent := status.ObservedGeneration == nil || *status.ObservedGeneration == hpa.Generation
@@ -96,7 +92,7 @@ func (c *Comparison) Follow(
 	return a
 }
 
-// Pods are those of the decision.
+// Pods returns the pods for the decision.
 func (a *Actual) Pods(pods []*observe.Pod) []*observe.Pod {
 	if a.hasScaled {
 		return beforeScaling(pods, a.scaledAt)
@@ -104,12 +100,12 @@ func (a *Actual) Pods(pods []*observe.Pod) []*observe.Pod {
 	return pods
 }
 
-// succeeded reports whether the other controller's last decision came to a count.
+// succeeded reports whether the other controller's last decision has a count.
 func succeeded(status *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	for i := range status.Conditions {
 		switch condition := &status.Conditions[i]; condition.Type {
 		case autoscalingv2.ScalingLimited, autoscalingv2.ScaledToZero, conflict.Condition, statusreport.ReplicasOverridden:
-			// They are false where all is well.
+			// These are false if all is well.
 		default:
 			if condition.Status == corev1.ConditionFalse {
 				return false
@@ -119,7 +115,7 @@ func succeeded(status *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	return true
 }
 
-// beforeScaling leaves out the pods that came with the scaling or after it.
+// beforeScaling drops the pods that were created with the scaling or after it.
 func beforeScaling(pods []*observe.Pod, scaled *metav1.Time) []*observe.Pod {
 	var left []*observe.Pod
 	for _, pod := range pods {
@@ -137,15 +133,15 @@ type Comparer struct {
 	Log        logr.Logger
 }
 
-// IsBetween reports whether a decision falls between two of the other controller's, and must
-// leave no trace in the HPA's state. The other one's windows hold one recommendation for each of
-// its decisions. One more between two of them would hold a replica count longer than it does;
-// but where it had nothing to write for a period, its recommendation was as before.
+// IsBetween reports whether a decision falls between two of the other controller's, and must not change the HPA's
+// state. The other one's windows hold one recommendation for each of its decisions. One more between two of them would
+// hold a replica count longer than the other does; but if it wrote nothing for a period, its recommendation was as
+// before.
 func (c *Comparer) IsBetween(now time.Time, with *Comparison, a *Actual) bool {
 	return !a.isFresh && !a.hasScaled && now.Sub(with.history.recorded) < c.SyncPeriod
 }
 
-// Record is the state after a decision. It follows what really happened to the scale.
+// Record returns the state after a decision, with what the other controller did to the scale.
 func (c *Comparison) Record(now time.Time, d *Compared, state horizontal.State) horizontal.State {
 	a := d.Actual
 	state.Pending = nil
@@ -158,7 +154,7 @@ func (c *Comparison) Record(now time.Time, d *Compared, state horizontal.State) 
 	return state
 }
 
-// Compared is a decision that is compared.
+// Compared is a decision to compare.
 type Compared struct {
 	Autoscaler observehorizontal.Autoscaler
 	Policy     *horizontal.Policy
@@ -167,7 +163,7 @@ type Compared struct {
 	Report     *statusreport.Report
 }
 
-// Compare counts and logs how the two decisions differ, where that is certain.
+// Compare counts and logs how the two decisions differ, if that is certain.
 func (c *Comparer) Compare(with *Comparison, d *Compared) {
 	if result, isCertain := c.compare(&with.history, d); isCertain {
 		c.Count.WithLabelValues(result).Inc()
@@ -175,8 +171,8 @@ func (c *Comparer) Compare(with *Comparison, d *Compared) {
 	}
 }
 
-// compare says how the two decisions differ. It is not certain while the other controller may
-// not have seen what this one has seen.
+// compare returns how the two decisions differ. That is not certain while the other controller may not have the same
+// inputs.
 func (c *Comparer) compare(h *history, d *Compared) (result string, isCertain bool) {
 	a := d.Actual
 	if !a.isKnown {
@@ -198,8 +194,7 @@ func (c *Comparer) compare(h *history, d *Compared) (result string, isCertain bo
 	return resultAgree, true
 }
 
-// differingCondition names the first condition in which the two differ. Those about the write
-// are not compared.
+// differingCondition returns the first condition in which the two differ. Conditions about the write are not compared.
 func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *statusreport.Report) string {
 	for i := range r.Conditions {
 		own := &r.Conditions[i]
@@ -217,8 +212,7 @@ func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *statusrep
 	return ""
 }
 
-// log writes changes of scale and what has not been logged before at the default level, the
-// rest at level 1.
+// log logs changes of scale and new differences at the default level, the rest at level 1.
 func (c *Comparer) log(h *history, d *Compared, result string) {
 	a := d.Actual
 	message := "shadow agrees"
@@ -239,7 +233,7 @@ func (c *Comparer) log(h *history, d *Compared, result string) {
 		becauseOther(d.Autoscaler.HPA))
 }
 
-// because is why the replica count is what it is, from the conditions.
+// because returns the reasons of the replica count in the conditions.
 func because(r *statusreport.Report) string {
 	text := r.Reason
 	for _, c := range r.Conditions {

@@ -1,7 +1,6 @@
-// Package takeover is about another controller that autoscales the same objects. Detector finds out
-// from the writes of an object's status whether there is one, and which objects this installation
-// acts on. Comparison is for HPAs in mode shadow, where the other one scales: it follows what happened
-// and compares the decisions.
+// Package takeover handles another controller that autoscales the same objects. Detector finds out from the writes of
+// an object's status whether there is one, and which objects this installation acts on. Comparison compares decisions
+// on HPAs in mode shadow, in which the other controller scales.
 package takeover
 
 import (
@@ -29,59 +28,56 @@ type State = acting.State
 
 // The states.
 const (
-	// Undecided objects are left alone. No other controller is known to act on them.
+	// Undecided: no other controller is known to act on the object, and this installation does not act on it yet.
 	Undecided = acting.Undecided
-	// Left objects are left to another controller.
+	// Left: another controller acts on the object.
 	Left = acting.Left
-	// Acting is the state of objects that this installation acts on.
+	// Acting: this installation acts on the object.
 	Acting = acting.Acting
 )
 
-// DefaultDelay is how long another controller must have written no status of an object before this
-// installation acts on it.
+// DefaultDelay is the time without a status write by another controller after which this installation acts on an
+// object.
 const DefaultDelay = 2 * time.Minute
 
-// ErrContested says that another controller scales the object.
+// ErrContested is returned while another controller scales the object.
 var ErrContested = errors.New("another controller writes the object's status")
 
-// Contest is what is known of other controllers of one object.
+// Contest is the state of one object: who acts on it.
 type Contest struct {
-	// isPaused says that this installation does not act on the object.
+	// isPaused is set while this installation does not act on the object.
 	isPaused atomic.Bool
 
 	// The detector's lock guards what follows.
 	object acting.Object
-	// isAdded says that the object is there, isCounted that the series of states has it by its
-	// state.
+	// isAdded is set while the object exists, isCounted while the series of states counts it under state.
 	isAdded, isCounted bool
 	state              State
-	// juniorReported is when another installation that is to leave the object alone was last in
-	// an event.
+	// juniorReported is the time of the last event about another installation that must leave the object alone.
 	juniorReported time.Time
 }
 
-// Config is what a Detector needs.
+// Config configures a Detector.
 type Config struct {
 	// FieldManager is this installation's name in managedFields.
 	FieldManager string
 	Mode         Mode
-	// Delay is how long another controller must have written no status of an object before this
-	// installation acts on it.
+	// Delay is the time without a status write by another controller after which this installation acts on an object.
 	Delay  time.Duration
 	Series *monitor.Series
 	Events record.EventRecorder
 	Log    logr.Logger
 }
 
-// Detector notices writes of other controllers.
+// Detector finds the writes of other controllers.
 type Detector struct {
 	Config
-	// mu guards what follows, and what is known of each object.
+	// mu guards what follows, and the part of each Contest whose comment says so.
 	mu      sync.Mutex
 	cluster acting.Cluster
 }
 
-// New detects nothing yet.
+// New returns a Detector without objects.
 func New(cfg *Config) *Detector {
 	for _, state := range acting.States {
 		if cfg.Mode == Auto || cfg.Mode == Act {
@@ -91,14 +87,14 @@ func New(cfg *Config) *Detector {
 	return &Detector{Config: *cfg, cluster: acting.Cluster{Own: cfg.FieldManager, Delay: cfg.Delay}}
 }
 
-// Start says that the objects are watched from now on.
+// Start records that the objects are watched from now on.
 func (d *Detector) Start() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cluster.Start(time.Now())
 }
 
-// Added begins with a new object: the writes in its managedFields are not new ones. Without a status there were none:
+// Added adds a new object: the writes in its managedFields are not new ones. Without a status there were none: a user
 // who may create an object may give it any managedFields.
 func (d *Detector) Added(c *Contest, autoscaler observehorizontal.Autoscaler) {
 	var w acting.Writes
@@ -117,9 +113,9 @@ func (d *Detector) Added(c *Contest, autoscaler observehorizontal.Autoscaler) {
 	}
 }
 
-// reportLeft reports once that WorkloadAutoscalers are left to another installation of Plimsoll that wrote their
-// statuses before this program watched. It may have been removed, which only its silence shows. It is no news of each
-// object: that would have an event with each start.
+// reportLeft logs once that WorkloadAutoscalers are left to another installation of Plimsoll, which wrote their
+// statuses before this program watched. That installation may have been removed, which only its silence shows. There is
+// no event: each start would repeat it for each object.
 func (d *Detector) reportLeft(autoscaler observehorizontal.Autoscaler, by string) {
 	wait := d.cluster.Patience(by) + d.Delay
 	d.Log.Info("another installation of plimsoll wrote the statuses of WorkloadAutoscalers last: they are left to that "+
@@ -127,8 +123,8 @@ func (d *Detector) reportLeft(autoscaler observehorizontal.Autoscaler, by string
 		nameOf(autoscaler))
 }
 
-// Updated notices a new status write of another controller. It is one only if the status changed: who may edit the
-// object may write any managedFields, but no status.
+// Updated processes an update that may contain a status write of another controller. It is one only if the status
+// changed: a user who may edit the object may write any managedFields, but no status.
 func (d *Detector) Updated(c *Contest, old, autoscaler observehorizontal.Autoscaler) {
 	w := acting.WritesOf(autoscaler.ManagedFields, old.ManagedFields, d.FieldManager)
 	if w.Other.By+w.Junior.By != "" && !observehorizontal.StatusChanged(old, autoscaler) {
@@ -184,7 +180,7 @@ func (d *Detector) report(autoscaler observehorizontal.Autoscaler, change *actin
 	}
 }
 
-// reportJunior reports another installation of Plimsoll that is to leave the object to this one.
+// reportJunior reports another installation of Plimsoll that must leave the object to this one.
 func (d *Detector) reportJunior(autoscaler observehorizontal.Autoscaler, by string) {
 	d.Log.Info("another installation of plimsoll writes the status of this object too; only one may",
 		"object", nameOf(autoscaler), "writer", by)
@@ -192,17 +188,17 @@ func (d *Detector) reportJunior(autoscaler observehorizontal.Autoscaler, by stri
 		"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it", by)
 }
 
-// State is who acts on the object. For one that is left, it also returns until when it is at least. HasBegun
-// says that this installation acts on it from now on: it is to be treated like one that is new. What
-// happened meanwhile was not seen, and a history with a hole would permit to scale down too early.
+// State returns who acts on the object, and for one that is left, until when it is at least. hasBegun is set if this
+// installation acts on it from now on. The caller then treats the object as a new one: its history has a gap, on which
+// it could scale down too early.
 func (d *Detector) State(
 	c *Contest, autoscaler observehorizontal.Autoscaler,
 ) (state State, until time.Time, hasBegun bool) {
 	return d.state(c, autoscaler, func(now time.Time) (State, time.Time) { return d.cluster.StateAt(&c.object, now) })
 }
 
-// Compared takes in whether the status of an undecided object differs from what a controller that acts
-// on it would have written. It reports whether this installation acts on the object from now on.
+// Compared processes whether the status of an undecided object differs from what a controller that acts on it would
+// have written. It reports whether this installation acts on the object from now on.
 func (d *Detector) Compared(c *Contest, autoscaler observehorizontal.Autoscaler, differs bool) (hasBegun bool) {
 	_, _, hasBegun = d.state(c, autoscaler, func(now time.Time) (State, time.Time) {
 		d.cluster.Compared(&c.object, differs, now)
@@ -211,8 +207,8 @@ func (d *Detector) Compared(c *Contest, autoscaler observehorizontal.Autoscaler,
 	return hasBegun
 }
 
-// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on
-// none yet for such a reason.
+// IsFirst reports whether this installation would act on the undecided object if its status still differs now, and acts
+// on none by such evidence yet.
 func (d *Detector) IsFirst(c *Contest) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,7 +234,7 @@ func (d *Detector) state(
 	return state, until, hasBegun
 }
 
-// reportBegun reports that this installation acts on an object on which it did not before.
+// reportBegun reports that this installation starts to act on an object.
 func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasContested, isFirst bool) {
 	switch {
 	case wasContested:
@@ -255,7 +251,8 @@ func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasConte
 	}
 }
 
-// Why is why this installation does not act on the object; empty if it does, or if the object is not there.
+// Why returns the reason why this installation does not act on the object; empty if it does, or if there is no such
+// object.
 func (d *Detector) Why(c *Contest) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -279,7 +276,7 @@ func (d *Detector) Why(c *Contest) string {
 // IsPaused reports whether this installation does not act on the object.
 func (c *Contest) IsPaused() bool { return c.isPaused.Load() }
 
-// Forget ends with an object that is gone.
+// Forget drops a deleted object.
 func (d *Detector) Forget(c *Contest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -298,7 +295,7 @@ func (d *Detector) endLocked(c *Contest) {
 	d.cluster.Remove(&c.object)
 }
 
-// countLocked notes the state of the object.
+// countLocked updates the series and isPaused after a change of the object's state.
 func (d *Detector) countLocked(c *Contest, kind observe.Kind) {
 	state, _ := d.cluster.Peek(&c.object, time.Now())
 	c.isPaused.Store(state != Acting)

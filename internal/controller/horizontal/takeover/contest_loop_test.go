@@ -70,8 +70,8 @@ func TestContestEndsWithTheObject(t *testing.T) {
 	})
 }
 
-// After a handover the object still shows what the other one wrote before, in an
-// entry that shrinks as Plimsoll's writes take fields over and keeps its time.
+// After a handover the object still has the entry of the other one's earlier write, which shrinks as Plimsoll's writes
+// take over fields, and keeps its time.
 func TestHandoverIsNoContest(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.Web("web", 2)
@@ -82,7 +82,7 @@ func TestHandoverIsNoContest(t *testing.T) {
 		w.Usage = 200
 		w.AddHPA(hpa)
 		w.Start()
-		// What was under way when the other one was stopped arrives late.
+		// A write in progress when the other one was stopped arrives late.
 		w.WriteStatus("web", horizontaltest.Upstream, horizontaltest.Touch)
 		w.Pass(2 * horizontaltest.Period)
 		w.WantReplicas("web", 4, "the other one has stopped")
@@ -92,7 +92,7 @@ func TestHandoverIsNoContest(t *testing.T) {
 	})
 }
 
-// Clocks play no part: the times in managedFields are compared with each other.
+// Clocks do not matter: the times in managedFields are compared with each other.
 func TestContestIsSeenWhateverTheClocksSay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.Web("web", 2)
@@ -154,8 +154,7 @@ func TestForeignWriteDuringDecisionStopsIt(t *testing.T) {
 	})
 }
 
-// TestTwoInstallations: each with its own Lease. They find each other, and one of them
-// scales, with its policy.
+// TestTwoInstallations: each with its own Lease. They detect each other, and one of them scales, with its policy.
 func TestTwoInstallations(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.Kubelets("a")
@@ -191,8 +190,7 @@ func TestTwoInstallations(t *testing.T) {
 	})
 }
 
-// TestInstallationsFindEachOther: whose name comes first goes on, the other one stops, and
-// both say so.
+// TestInstallationsFindEachOther: the one whose name sorts first continues, the other one stops, and both report it.
 func TestInstallationsFindEachOther(t *testing.T) {
 	for own, tt := range map[string]struct {
 		contested float64
@@ -225,9 +223,9 @@ func TestInstallationsFindEachOther(t *testing.T) {
 	}
 }
 
-// TestMovedInstallation: Plimsoll was moved to another namespace, so that its name is another one. As soon as one
-// WorkloadAutoscaler shows that the former installation is gone, all are acted on: those also that are out of date only
-// when their load changes.
+// TestMovedInstallation: Plimsoll was moved to another namespace, so that its name is another one. Once one
+// WorkloadAutoscaler shows that the former installation is gone, Plimsoll acts on all: also on those whose status
+// becomes out of date only when their load changes.
 func TestMovedInstallation(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()

@@ -49,7 +49,7 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 }
 
 // TestLeftToARemovedInstallation: installed in another namespace than before, Plimsoll waits for the installation that
-// was removed. The log says for how long, once for all objects; a start is no event of any of them.
+// was removed. The log has the waiting time, once for all objects; a start causes no event of any of them.
 func TestLeftToARemovedInstallation(t *testing.T) {
 	series, err := monitor.New(prometheus.NewRegistry())
 	if err != nil {
@@ -80,7 +80,7 @@ func TestLeftToARemovedInstallation(t *testing.T) {
 		if isLeft != (lines == 1) || len(events.Events) > 0 {
 			t.Errorf("%s: %d lines in the log, %d events", writer, lines, len(events.Events))
 		}
-		// An object that nobody has written is left to the other installation, too, and that one wrote nothing of it.
+		// An object without a writer is left to the other installation, too, although that one never wrote it.
 		var fresh Contest
 		d.Added(&fresh, observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fresh"},

@@ -7,15 +7,15 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Differs reports whether a controller that acts on the object would have written another status than
-// it has; after is what this installation would write.
+// Differs reports whether a controller that acts on the object would have written another status than it has; after is
+// the status that this installation would write.
 //
-// Of an HPA this is what every controller reads alike, whatever its flags are: that there is a status at
-// all, the target's replica count, and the values of metrics. What it concludes from them depends on
-// its flags and its history. What failed for the other controller may fail for it alone.
+// For an HPA it compares the values that every controller observes alike, independent of its flags: whether there is a
+// status at all, the target's replica count, and the values of metrics. The conclusions from them depend on flags and
+// history. A failure of the other controller may concern it alone.
 //
-// A WorkloadAutoscaler is another Plimsoll's, which writes of each generation that it has seen it. It may
-// want more replicas than it should because of its history, but not fewer.
+// The status of a WorkloadAutoscaler comes from another Plimsoll, which writes each generation that it has observed.
+// Its history may lead it to want more replicas than this one, but not fewer.
 func Differs(
 	autoscaler observehorizontal.Autoscaler, r *statusreport.Report, after *observehorizontal.Status,
 ) bool {
@@ -34,7 +34,7 @@ func Differs(
 		kubestatus.ValuesDiffer(&status, after)
 }
 
-// isObserved reports whether the status is about the object as it is, or a newer state of it.
+// isObserved reports whether the status is about the object's current generation, or a newer one.
 func isObserved(autoscaler observehorizontal.Autoscaler) bool {
 	observed := autoscaler.Counts().ObservedGeneration
 	return observed != nil && *observed >= autoscaler.Generation

@@ -14,7 +14,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Only what every controller reads alike shows that none is there.
+// Only values that every controller reads alike are evidence that none is there.
 func TestDiffers(t *testing.T) {
 	type status = autoscalingv2.HorizontalPodAutoscalerStatus
 	for name, tt := range map[string]struct {
@@ -71,7 +71,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// A WorkloadAutoscaler is out of date also if its last change was not observed, or too few replicas are wanted.
+// A WorkloadAutoscaler is out of date also if its last change was not observed, or its status wants too few replicas.
 func TestWorkloadAutoscalerDiffers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		observed *int64

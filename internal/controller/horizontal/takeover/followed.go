@@ -7,23 +7,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// handoverPause is how long a WorkloadAutoscaler does not act after the HPA of its target is gone. A decision of
-// kube-controller-manager that is under way is still carried out, and its write is repeated on a conflict: it would
-// undo what was scaled meanwhile on newer metrics.
+// handoverPause is the time for which a WorkloadAutoscaler does not act after the HPA of its target is gone.
+// kube-controller-manager still carries out a decision in progress, and repeats its write on a conflict: it would undo
+// a scale on newer metrics.
 const handoverPause = 3 * time.Second
 
-// Followed is the replica count while another autoscaler has the target of a WorkloadAutoscaler. The worker that has
-// the object owns it.
+// Followed tracks the replica count while another autoscaler has the target of a WorkloadAutoscaler. The object's
+// worker owns it.
 type Followed struct {
 	isKnown bool
 	count   int32
-	// refusal is the last one because of an HPA, until when it stays in force without that one; zero while it is there.
+	// refusal is the last one because of an HPA, until is when it ends after the HPA is gone; zero while the HPA exists.
 	refusal horizontal.Refusal
 	until   time.Time
 }
 
-// Refusal is why the WorkloadAutoscaler does not act now, where other is because of the other autoscaler that its
-// target has; the zero value is nothing.
+// Refusal returns why the WorkloadAutoscaler does not act now; other is the reason because of another autoscaler of its
+// target. The zero value means that it acts.
 func (f *Followed) Refusal(now time.Time, other horizontal.Refusal, isHPA bool) horizontal.Refusal {
 	switch {
 	case other.Reason != "":
@@ -40,8 +40,7 @@ func (f *Followed) Refusal(now time.Time, other horizontal.Refusal, isHPA bool) 
 	return f.refusal
 }
 
-// Due is when the WorkloadAutoscaler is decided again that was decided now: at the end of the pause, if that is
-// earlier.
+// Due returns when a WorkloadAutoscaler that is decided now is due again: at the end of the pause, if that is earlier.
 func (f *Followed) Due(now, due time.Time) time.Time {
 	if f.until.After(now) && f.until.Before(due) {
 		return f.until
@@ -49,8 +48,8 @@ func (f *Followed) Due(now, due time.Time) time.Time {
 	return due
 }
 
-// Follow takes what the other autoscaler has written since the last decision into the history, so that the
-// WorkloadAutoscaler begins where the other one stopped. The state is consumed.
+// Follow adds the other autoscaler's changes since the last decision to the history, so that the WorkloadAutoscaler
+// continues from there. It consumes the state.
 func (f *Followed) Follow(p *horizontal.Policy, s horizontal.State, o *horizontal.Observation) horizontal.State {
 	if o.Target.Error != "" {
 		return s

@@ -9,7 +9,7 @@ import (
 )
 
 // A WorkloadAutoscaler does not act for a moment after an HPA of its target is gone, and is decided again at the end of
-// it. It pauses for no other WorkloadAutoscaler.
+// it. It does not pause after another WorkloadAutoscaler.
 func TestHandoverPause(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	other, none := horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web"}, horizontal.Refusal{}
@@ -24,7 +24,7 @@ func TestHandoverPause(t *testing.T) {
 			{time.Second, other, other, time.Minute},
 			{9 * time.Second, none, other, 12 * time.Second},
 			{11 * time.Second, none, other, 12 * time.Second},
-			// It is there again, as KEDA makes it.
+			// KEDA has created the HPA again.
 			{11500 * time.Millisecond, other, other, time.Minute},
 			{12 * time.Second, none, other, 15 * time.Second},
 			{15 * time.Second, none, none, time.Minute},

@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// forge is what anybody who may edit an object can put into its metadata.managedFields. The status stays as it is: that
-// takes another right.
+// forge returns managedFields that any user who may edit an object can write. The status does not change: that takes
+// another permission.
 func forge(manager string, at time.Time) []metav1.ManagedFieldsEntry {
 	t := metav1.NewTime(at)
 	return []metav1.ManagedFieldsEntry{{
@@ -30,7 +30,7 @@ func (w *world) forge(name, manager string, at time.Time) {
 	w.Store(horizontaltest.HPAResource, hpa)
 }
 
-// Who may edit one HPA must not keep others from being scaled, where kube-controller-manager's loop is off.
+// A user who may edit one HPA must not prevent others from being scaled if kube-controller-manager's loop is off.
 func TestForgedWritesStopNoOtherHPA(t *testing.T) {
 	for _, manager := range []string{horizontaltest.Upstream, "plimsoll", "plimsoll/zz"} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -60,8 +60,8 @@ func TestForgedWritesStopNoOtherHPA(t *testing.T) {
 	}
 }
 
-// Nor must they make Plimsoll act on others beside a kube-controller-manager that has nothing to write, before the
-// start of Plimsoll or after it.
+// Such a user must not make Plimsoll act on others beside a kube-controller-manager that has nothing to write, before
+// the start of Plimsoll or after it.
 func TestForgedOwnWritesTakeNoOtherHPA(t *testing.T) {
 	for name, isEarly := range map[string]bool{"before the start": true, "after the start": false} {
 		for _, at := range []time.Duration{-time.Second, 50 * 365 * 24 * time.Hour} {
@@ -85,7 +85,7 @@ func TestForgedOwnWritesTakeNoOtherHPA(t *testing.T) {
 				if got := w.Metric("plimsoll_horizontal_pod_autoscalers", "acting"); got != 0 {
 					t.Errorf("%s: %v HPAs are acted on", name, got)
 				}
-				// The other controller scales by that load in a moment, and Plimsoll must not.
+				// The other controller is about to scale by that load, and Plimsoll must not.
 				w.Set(func() { w.Usage = 200 })
 				w.Pass(horizontaltest.Period)
 				if writes := w.ScaleWrites(); len(writes) != 0 {
@@ -96,8 +96,8 @@ func TestForgedOwnWritesTakeNoOtherHPA(t *testing.T) {
 	}
 }
 
-// othersForAnHour plays an hour: of a loop that is off, that writes, or that has nothing to write, with a new HPA, and with
-// a Plimsoll that is started anew. It is what became of the HPAs of the namespace shop, each sync period.
+// othersForAnHour plays an hour beside a loop that is off, that writes, or that has nothing to write, with a new HPA,
+// and with a restart of Plimsoll. It returns the states of the HPAs of the namespace shop in each sync period.
 func (w *world) othersForAnHour(loop string, forge func()) (record []string) {
 	w.T.Helper()
 	names := []string{"web", "idle"}
@@ -129,7 +129,7 @@ func (w *world) othersForAnHour(loop string, forge func()) (record []string) {
 		case loop == "writes":
 			w.UpstreamDecides("web", 2+int32(i%3))
 		case i == 200:
-			// The loop would scale by that load in a moment, and Plimsoll must not.
+			// The loop is about to scale by that load, and Plimsoll must not.
 			w.Set(func() { w.Usage = 200 })
 		case i == 202:
 			w.Set(func() { w.Usage = 100 })
@@ -164,7 +164,7 @@ func TestForgedFieldsChangeNothingElsewhere(t *testing.T) {
 	}
 }
 
-// Who may edit one WorkloadAutoscaler must not keep others from being scaled either.
+// A user who may edit one WorkloadAutoscaler must not prevent others from being scaled either.
 func TestForgedInstallationStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.Workloads()
@@ -188,7 +188,7 @@ func TestForgedInstallationStopsNoOther(t *testing.T) {
 	})
 }
 
-// A status that another controller wrote is one, whoever edits the rest of the object meanwhile.
+// A status write of another controller counts although somebody else edits the rest of the object meanwhile.
 func TestAWriteOfTheStatusCountsBesideForgedOnes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))

@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Mode is what becomes of HorizontalPodAutoscalers. It is a flag's value.
+// Mode says how Plimsoll treats HorizontalPodAutoscalers. It is the value of a flag.
 type Mode uint8
 
 // The modes.
 const (
-	// Auto acts on an HPA where no other controller does.
+	// Auto acts on an HPA if no other controller does.
 	Auto Mode = iota
-	// Act acts on all HPAs, and pauses where another controller writes the status too.
+	// Act acts on all HPAs, and pauses while another controller writes the status too.
 	Act
 	// Shadow decides HPAs, compares the decisions with the other controller's, and writes nothing.
 	Shadow
@@ -25,7 +25,7 @@ const (
 
 var modes = [...]string{"auto", "act", "shadow", "ignore"}
 
-// Names are those of all modes.
+// Names returns the names of all modes.
 func (Mode) Names() []string { return modes[:] }
 
 // Set implements pflag.Value.
@@ -45,17 +45,17 @@ func (m Mode) String() string { return modes[m] }
 // Type implements pflag.Value.
 func (Mode) Type() string { return "mode" }
 
-// Ignores reports whether objects of this kind are left to others.
+// Ignores reports whether Plimsoll decides no object of this kind.
 func (m Mode) Ignores(kind observe.Kind) bool {
 	return m == Ignore && kind == observe.HorizontalPodAutoscaler
 }
 
-// Compares reports whether objects of this kind are decided for comparison alone.
+// Compares reports whether objects of this kind are decided only for comparison.
 func (m Mode) Compares(kind observe.Kind) bool {
 	return m == Shadow && kind == observe.HorizontalPodAutoscaler
 }
 
-// rule says when objects of this kind are acted on.
+// rule returns when Plimsoll acts on objects of this kind.
 func (m Mode) rule(kind observe.Kind) acting.Rule {
 	switch {
 	case kind != observe.HorizontalPodAutoscaler:

@@ -67,7 +67,7 @@ func TestShadowComparesAndWritesNothing(t *testing.T) {
 	}
 }
 
-// What the other controller does not see within a period, it does not see.
+// Differences count only after the other controller had a period to decide.
 func TestShadowWaitsAPeriodBeforeItDiffers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))
@@ -85,7 +85,7 @@ func TestShadowWaitsAPeriodBeforeItDiffers(t *testing.T) {
 	})
 }
 
-// The rate budget follows the changes that were really made, by either controller.
+// The rate budget counts the changes that either controller really made.
 func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.Web("web", 2)
@@ -114,8 +114,7 @@ func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 	})
 }
 
-// Own looks between two of the other one's turns do not hold a count in the
-// window that the other one has let go.
+// Decisions between two of the other one's do not keep a count in the window longer than the other one does.
 func TestShadowWindowHasTheOtherOnesTurns(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.Web("web", 4)
@@ -139,8 +138,7 @@ func TestShadowWindowHasTheOtherOnesTurns(t *testing.T) {
 	})
 }
 
-// A status that says why there is no decision is not one for the count that it
-// still shows.
+// A status with a failure does not confirm the desired count that it still has.
 func TestShadowTakesAFailureForKeeping(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.AddHPA(w.Web("web", 2))

@@ -1,4 +1,4 @@
-// Package workloads is the cache of WorkloadAutoscalers, which has them in the loop's form.
+// Package workloads caches WorkloadAutoscalers in the loop's form.
 package workloads
 
 import (
@@ -16,17 +16,17 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Cache has all WorkloadAutoscalers as soon as the API server serves them.
+// Cache has all WorkloadAutoscalers once the API server serves them.
 type Cache struct {
 	Client   *wla.Client
 	informer cache.SharedIndexInformer
 	log      logr.Logger
-	// settled is closed by settle, when it is known what there is.
+	// settle closes settled once the cache is filled, or the API server turned out not to serve the objects.
 	settled chan struct{}
 	settle  func()
 }
 
-// New makes a cache of the objects of a namespace; of all namespaces if it is empty. It starts nothing.
+// New returns a cache of the objects in a namespace; in all namespaces if it is empty. It starts nothing.
 func New(client *wla.Client, namespace string, log logr.Logger) *Cache {
 	informer := client.Informer(namespace, func(object any) (any, error) {
 		if w, ok := object.(*plimsollv1alpha1.WorkloadAutoscaler); ok {
@@ -41,13 +41,13 @@ func New(client *wla.Client, namespace string, log logr.Logger) *Cache {
 	}
 }
 
-// Informer is the cache, for those who read it in other ways. Its objects are pointers to Autoscalers.
+// Informer returns the underlying informer. Its objects are pointers to Autoscalers.
 func (w *Cache) Informer() cache.SharedIndexInformer { return w.informer }
 
-// Settled is closed when the cache has been filled, or the API server was found not to serve the objects.
+// Settled is closed when the cache has been filled, or the API server turned out not to serve the objects.
 func (w *Cache) Settled() <-chan struct{} { return w.settled }
 
-// Get reads one from the cache.
+// Get returns an object from the cache.
 func (w *Cache) Get(key observe.Key) (observehorizontal.Autoscaler, error) {
 	object, exists, err := w.informer.GetIndexer().GetByKey(key.NamespacedName.String())
 	if err != nil {
@@ -61,7 +61,6 @@ func (w *Cache) Get(key observe.Key) (observehorizontal.Autoscaler, error) {
 	return *found, nil
 }
 
-// keys are those of all.
 func (w *Cache) keys() []observe.Key {
 	var keys []observe.Key
 	for _, object := range w.informer.GetStore().List() {
@@ -72,16 +71,15 @@ func (w *Cache) keys() []observe.Key {
 	return keys
 }
 
-// Run fills the cache as soon as the API server serves the objects. HPAs do not wait for that. Listed is
-// called once, when the handler has all that were there then. The function that is returned waits until it has
-// ended.
+// Run fills the cache once the API server serves the objects. HPAs do not wait for that. It calls listed once, when the
+// handler has received all objects of the first list. wait blocks until Run has ended.
 func (w *Cache) Run(
 	ctx context.Context, handler cache.ResourceEventHandler, listed func([]observe.Key),
 ) (wait func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		// An error says nothing: it is asked again.
+		// On an error AwaitServed asks again.
 		if isServed, err := w.Client.Served(ctx); err == nil && !isServed {
 			w.settle()
 		}
@@ -107,7 +105,7 @@ func (w *Cache) Run(
 	return func() { <-ended }
 }
 
-// Fill is Run for those who read the Informer alone.
+// Fill runs the cache without a handler, for readers of the Informer.
 func (w *Cache) Fill(ctx context.Context) {
 	w.Run(ctx, cache.ResourceEventHandlerFuncs{}, func([]observe.Key) {})
 }

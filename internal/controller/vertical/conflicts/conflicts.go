@@ -1,5 +1,5 @@
-// Package conflicts finds the horizontal and vertical autoscalers that fight over a
-// workload, from caches, at the cost of those that scale this one workload.
+// Package conflicts finds the horizontal and vertical autoscalers that conflict over a workload. It reads caches, by an
+// index, so that a lookup costs no more than the autoscalers of the one workload.
 package conflicts
 
 import (
@@ -19,25 +19,25 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// byTarget is the index by what an object scales.
+// byTarget is the name of the index by target.
 const byTarget = "plimsoll.dev/target"
 
-// Informers are the caches of the autoscalers. Workloads has WorkloadAutoscalers in the horizontal loop's form; it may
+// Informers has the caches of the autoscalers. Workloads has WorkloadAutoscalers in the horizontal loop's form; it may
 // never be filled.
 type Informers struct{ Horizontals, Workloads, Verticals cache.SharedIndexInformer }
 
-// Finder finds conflicts. It may be used by many goroutines.
+// Finder finds conflicts. It is safe for concurrent use.
 type Finder struct {
 	horizontals, workloads, verticals cache.Indexer
 	skips                             bool
 }
 
-// New adds indexes to the informers. Skips says that the vertical side leaves alone what is
-// fought over: --vertical-conflict=skip.
+// New adds indexes to the informers. skips is set with --vertical-conflict=skip: then the vertical side does not change
+// resources in conflict.
 func New(all Informers, skips bool) (*Finder, error) {
 	for _, informer := range []cache.SharedIndexInformer{all.Horizontals, all.Workloads, all.Verticals} {
 		if err := informer.AddIndexers(cache.Indexers{byTarget: targetOf}); err != nil {
-			return nil, fmt.Errorf("indexing autoscalers by what they scale: %w", err)
+			return nil, fmt.Errorf("indexing autoscalers by target: %w", err)
 		}
 	}
 	return &Finder{
@@ -66,13 +66,12 @@ func keyOf(a observehorizontal.Autoscaler) string {
 	return key(a.Namespace, autoscalingv1.CrossVersionObjectReference(a.Target()))
 }
 
-// key leaves the version out, which references may leave out too.
+// key omits the version, because references may name another one or none.
 func key(namespace string, to autoscalingv1.CrossVersionObjectReference) string {
 	return strings.Join([]string{namespace, observe.GroupKey(to.APIVersion), observe.KindKey(to.Kind), to.Name}, "/")
 }
 
-// OfVertical finds what a vertical autoscaler fights over, in a workload with these
-// containers.
+// OfVertical returns the conflicts of a vertical autoscaler whose workload has these containers.
 func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string) []conflict.Conflict {
 	if v.Spec.TargetRef == nil {
 		return nil
@@ -93,7 +92,7 @@ func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string)
 	return conflict.Find(verticalOf(v), others, containers)
 }
 
-// OfHorizontal says how a vertical autoscaler is in the way of this one; empty if none is.
+// OfHorizontal describes the conflicts of a horizontal autoscaler with vertical ones; empty if there are none.
 func (f *Finder) OfHorizontal(a observehorizontal.Autoscaler) string {
 	objects := f.at(f.verticals, keyOf(a))
 	if len(objects) == 0 {
@@ -103,25 +102,25 @@ func (f *Finder) OfHorizontal(a observehorizontal.Autoscaler) string {
 	if len(h.Targets) == 0 {
 		return ""
 	}
-	var said []string
+	var messages []string
 	for _, object := range objects {
 		v, ok := object.(*vpav1.VerticalPodAutoscaler)
 		if !ok {
 			continue
 		}
 		if found := conflict.Find(verticalOf(v), []conflict.Horizontal{h}, containersOf(v, &h)); len(found) > 0 {
-			said = append(said, conflict.ForHorizontal(found, v.Name, f.skips))
+			messages = append(messages, conflict.ForHorizontal(found, v.Name, f.skips))
 		}
 	}
-	slices.Sort(said)
-	return strings.Join(said, "; ")
+	slices.Sort(messages)
+	return strings.Join(messages, "; ")
 }
 
-// Skips says that the vertical side leaves alone what is fought over.
+// Skips reports whether the vertical side does not change resources in conflict.
 func (f *Finder) Skips() bool { return f.skips }
 
 func (*Finder) at(indexer cache.Indexer, target string) []any {
-	// The index is there, and its function returns no error.
+	// New has added the index, and its function returns no error.
 	objects, _ := indexer.ByIndex(byTarget, target)
 	return objects
 }
@@ -132,9 +131,8 @@ func verticalOf(v *vpav1.VerticalPodAutoscaler) *conflict.Vertical {
 	}
 }
 
-// containersOf are the containers that the two objects name: those with a
-// recommendation, and those with a target of their own. Where none is named yet, any
-// stands for all.
+// containersOf returns the containers that the two objects name: those with a recommendation, and those with a target
+// of their own. If there are none yet, it returns the wildcard for all.
 func containersOf(v *vpav1.VerticalPodAutoscaler, h *conflict.Horizontal) []string {
 	var names []string
 	if r := v.Status.Recommendation; r != nil {

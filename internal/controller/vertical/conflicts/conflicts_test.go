@@ -19,7 +19,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// horizontal is an autoscaler of Deployment web; with a share, of the CPU requests.
+// horizontal returns an autoscaler of Deployment web; with a share, of the CPU requests.
 func horizontal(name string, share *int32) *autoscalingv2.HorizontalPodAutoscaler {
 	target := autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: share}
 	return &autoscalingv2.HorizontalPodAutoscaler{
@@ -34,7 +34,7 @@ func horizontal(name string, share *int32) *autoscalingv2.HorizontalPodAutoscale
 	}
 }
 
-// vpaOf is an autoscaler of that Deployment, whose reference names no version.
+// vpaOf returns an autoscaler of that Deployment, whose reference names no version.
 func vpaOf(mode vpav1.UpdateMode, recommended ...string) *vpav1.VerticalPodAutoscaler {
 	v := &vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sizes"},
@@ -53,7 +53,7 @@ func vpaOf(mode vpav1.UpdateMode, recommended ...string) *vpav1.VerticalPodAutos
 	return v
 }
 
-// finder knows these objects.
+// finder returns a Finder with these objects.
 func finder(t *testing.T, objects ...any) *Finder {
 	t.Helper()
 	horizontals := cache.NewSharedIndexInformer(nil, &autoscalingv2.HorizontalPodAutoscaler{}, 0, cache.Indexers{})
@@ -97,7 +97,7 @@ func TestOfVertical(t *testing.T) {
 	}
 }
 
-// workload is a WorkloadAutoscaler of that Deployment, as its cache has it.
+// workload returns a WorkloadAutoscaler of that Deployment, as its cache has it.
 func workload(name string, mode plimsollv1alpha1.Mode, share *int32) *observehorizontal.Autoscaler {
 	target := plimsollv1alpha1.MetricTarget{Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: share}
 	a := observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
@@ -133,10 +133,10 @@ func TestWorkloadAutoscalers(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: the vertical side conflicts with %q, want %q", mode, got, want)
 		}
-		// A preview shows what would be.
-		said := f.OfHorizontal(*wla)
-		if !strings.Contains(said, "which the VerticalPodAutoscaler sizes controls") {
-			t.Errorf("%s: the horizontal side says %q", mode, said)
+		// A preview shows the conflict that it would have.
+		message := f.OfHorizontal(*wla)
+		if !strings.Contains(message, "which the VerticalPodAutoscaler sizes controls") {
+			t.Errorf("%s: the horizontal side says %q", mode, message)
 		}
 	}
 	average := workload("web", plimsollv1alpha1.ModeActive, nil)

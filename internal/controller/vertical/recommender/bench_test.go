@@ -23,14 +23,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// quiet is a store that takes everything at once.
+// quiet is a store that accepts every write at once.
 type quiet struct{ *world }
 
 // UpdateStatus implements Store.
 func (quiet) UpdateStatus(_ context.Context, object *vpav1.VerticalPodAutoscaler,
 	change func(*vpav1.VerticalPodAutoscalerStatus) bool,
 ) (*vpav1.VerticalPodAutoscaler, error) {
-	change(&object.Status) // as the informer would show it
+	change(&object.Status) // as the informer would receive it
 	return object, nil
 }
 
@@ -39,8 +39,8 @@ func (quiet) WriteCheckpoint(context.Context, *vpav1.VerticalPodAutoscalerCheckp
 	return nil
 }
 
-// A pass over 1,000 objects with two pods each, in a cluster of ten times as many
-// pods, without the API server's part.
+// A pass over 1,000 objects with two pods each, in a cluster of ten times as many pods, without the time of the API
+// server.
 func BenchmarkPass(b *testing.B) {
 	const objects, each, others = 1000, 2, 18000
 	informer := func(of runtime.Object) cache.SharedIndexInformer {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
-// Whatever is killed before has learnt nothing.
+// A container that is killed before that has no history.
 func TestFirstCheckpointIsWrittenAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
@@ -19,7 +19,7 @@ func TestFirstCheckpointIsWrittenAtOnce(t *testing.T) {
 			w.deployment(name, 1)
 			w.autoscaler(name)
 		}
-		w.pass(2 * time.Minute) // the first sample is within one, the pass after it within another
+		w.pass(2 * time.Minute) // the first sample takes at most one minute, the next pass another one
 		for i := range 20 {
 			if name := fmt.Sprintf("web%d-app", i); w.saves[name] == 0 {
 				t.Errorf("%s was not written within two minutes", name)
@@ -36,8 +36,8 @@ func TestFirstCheckpointIsWrittenAtOnce(t *testing.T) {
 	})
 }
 
-// The target is gone for good, as a Deployment that has become a Rollout with the same
-// labels, and its pods come and go.
+// The target is gone for good, such as a Deployment that was replaced by a Rollout with the same labels, and pods are
+// still created and deleted.
 func TestPodsThatAreGoneAreForgottenWithoutTarget(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -61,8 +61,8 @@ func TestPodsThatAreGoneAreForgottenWithoutTarget(t *testing.T) {
 	})
 }
 
-// Two pairs of object and container that upstream writes to one checkpoint both outlive
-// a restart. What was stored under the old name is read.
+// Two pairs of object and container that upstream writes to one checkpoint both survive a restart. A checkpoint under
+// the old name is read.
 func TestCheckpointsOfOneName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for name, container := range map[string]string{"web": "api-server", "web-api": "server"} {

@@ -23,45 +23,42 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 )
 
-// DefaultName is that of the recommender of objects that name none.
+// DefaultName is the name of the recommender for objects that name none.
 const DefaultName = "default"
 
-// Targets finds the workload that an object means.
+// Targets looks up the workload of an object.
 type Targets interface {
 	TargetOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) (ownership.Target, error)
-	// Await waits until what has to be asked for was, but not for long.
+	// Await waits a short time until the API server has responded about these references.
 	Await(ctx context.Context, references iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference])
 	HasSynced() bool
 }
 
 var _ Targets = (*ownership.Tree)(nil)
 
-// Store is the API server's part of status and checkpoints.
+// Store reads and writes statuses and checkpoints.
 type Store interface {
 	StatusClient
 	checkpoints.Client
 }
 
-// Conflicts finds what horizontal autoscalers of an object's workload control, of a
-// workload with these containers.
+// Conflicts returns the conflicts of an object with horizontal autoscalers, for a workload with these containers.
 type Conflicts = func(object *vpav1.VerticalPodAutoscaler, containers []string) []conflict.Conflict
 
-// Config is all that the recommender needs. The informers are shared with others,
-// and started by them.
+// Config has the clients and settings of the recommender. The informers are shared, and others start them.
 type Config struct {
 	Objects cache.SharedIndexInformer
 	Pods    *podcache.Whole
-	// Evictions has events of the reason Evicted; it may be nil.
+	// Evictions has the events with the reason Evicted; it may be nil.
 	Evictions cache.SharedIndexInformer
 	Targets   Targets
 	Store     Store
-	// Sources are where use is measured.
+	// Sources measure the use of containers.
 	sampling.Sources
-	// Conflicts says what horizontal autoscalers of the same workload control. It may
-	// be nil.
+	// Conflicts may be nil.
 	Conflicts      Conflicts
 	SkipsConflicts bool
-	// History is where the past comes from; nil for checkpoints. With it there are no
+	// History has the use of containers before the start; nil to read it from checkpoints. With it there are no
 	// checkpoints, as upstream.
 	History    HistorySource
 	Events     record.EventRecorder
@@ -70,21 +67,22 @@ type Config struct {
 
 	// Name is the recommender's.
 	Name string
-	// Namespace is the only one that is looked at, all if it is empty; Ignored are not.
+	// Namespace restricts the objects to one namespace; empty means all. Those in Ignored are excluded.
 	Namespace string
 	Ignored   []string
-	// Interval is how often statuses are decided, CollectInterval how often orphaned checkpoints are deleted.
+	// Interval is the time between two decisions on an object, CollectInterval that between two deletions of orphaned
+	// checkpoints.
 	Interval, CollectInterval time.Duration
 	// FlushTimeout bounds the writing of checkpoints at the end.
 	FlushTimeout time.Duration
-	// Workers is how many statuses and checkpoints are written at a time.
+	// Workers is the number of concurrent writes of statuses and checkpoints.
 	Workers int
-	// NoOverrides ignores what objects say about aggregation and running out of
-	// memory, as upstream does unless the feature gate PerVPAConfig is on.
+	// NoOverrides ignores the settings of objects for aggregation and out-of-memory kills, as upstream does unless the
+	// feature gate PerVPAConfig is on.
 	NoOverrides bool
-	// IntegerCPU lets objects ask for whole CPUs.
+	// IntegerCPU permits objects to ask for whole CPUs.
 	IntegerCPU bool
-	// Policy is the flags that take part in a decision.
+	// Policy has the flags that take part in a decision.
 	Policy recommend.Policy
 }
 
@@ -101,7 +99,7 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// objects are those that this recommender is responsible for.
+// objects returns the objects that this recommender is responsible for.
 func (c *Config) objects() []*vpav1.VerticalPodAutoscaler {
 	var ours []*vpav1.VerticalPodAutoscaler
 	for _, item := range c.Objects.GetStore().List() {

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// TestContentionIsSaid: a container that its limit stops is reported in the status,
-// without flapping, and counts as demand only where that is asked for.
-func TestContentionIsSaid(t *testing.T) {
+// TestContentionIsReported: the status reports a throttled container, without flapping, and throttling counts as demand
+// only if that is switched on.
+func TestContentionIsReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		throttled, isRead := 0.5, true
@@ -49,7 +49,7 @@ func TestContentionIsSaid(t *testing.T) {
 			t.Fatalf("the condition is %+v", c)
 		}
 		since := c.LastTransitionTime
-		// 100m of use, of which the limit cut off half as much again, and the margin.
+		// 100m of use, raised by half for the throttling, and the margin.
 		cpu, _ := w.target("web")
 		isNear(t, "CPU", cpu, 172)
 		set := func(share float64) { mu.Lock(); throttled = share; mu.Unlock() }

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// evictedEvent says that the container of pod web-0 was evicted when it used that much.
+// evictedEvent reports an eviction of pod web-0 whose container used this amount.
 func evictedEvent(used string) *corev1.Event {
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "e", CreationTimestamp: metav1.Now(),
@@ -26,7 +26,7 @@ func evictedEvent(used string) *corev1.Event {
 	}
 }
 
-// evicts lets the kubelet say in the status of pod web-0 that it was evicted.
+// evicts sets the status that the kubelet writes for the evicted pod web-0.
 func (w *world) evicts(message string, change ...func(*corev1.Pod)) {
 	var pod *corev1.Pod
 	w.do(func() { pod = w.running["web-0"].DeepCopy() })
@@ -41,8 +41,8 @@ func (w *world) evicts(message string, change ...func(*corev1.Pod)) {
 const lowOnMemory = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Ki. " +
 	"Container app was using 2Gi, request is 300Mi, has larger consumption of memory. "
 
-// What the event says counts as soon as the pod's status says it too, whichever comes
-// first; of the pod that a controller deletes at once it is the last status.
+// The event counts once the pod's status confirms it, whichever comes first; for a pod that a controller deletes at
+// once it is the last status.
 func TestEvictedForMemory(t *testing.T) {
 	for why, tell := range map[string]func(w *world){
 		"the event first":  func(w *world) { w.events.Add(evictedEvent("2Gi")); w.pass(time.Minute); w.evicts(lowOnMemory) },
@@ -71,8 +71,8 @@ func (w *world) podNamed(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// Somebody makes up as many events as are kept, in two namespaces. An eviction in another one counts all the same, and
-// no more is kept than before.
+// A user forges as many events as are kept, in two namespaces. An eviction in another one still counts, and no more
+// events are kept than before.
 func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 2)
@@ -98,7 +98,7 @@ func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
 	})
 }
 
-// Whoever may create events may say anything.
+// Users who may create events may forge them.
 func TestForgedEviction(t *testing.T) {
 	limited := func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: apiresource.MustParse("600Mi")}

@@ -16,26 +16,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// findingChecks are the checks of one VerticalPodAutoscaler, with what they need of earlier passes.
+// findingChecks has the checks of one VerticalPodAutoscaler, with their state from earlier passes.
 type findingChecks struct {
-	// sampled is when its containers were last measured, or last did not run.
+	// sampled is when its containers last had samples, or last did not run.
 	sampled time.Time
-	// contended are the containers that do not get the CPU that they want.
+	// contended has the containers that get less CPU than they need.
 	contended cpucontention.Contended
 }
 
-// workloadFacts are what a pass knows of a VerticalPodAutoscaler.
+// workloadFacts are the inputs of the checks in one pass.
 type workloadFacts struct {
 	VPA *vpav1.VerticalPodAutoscaler
-	// SharedTarget is what sharedTargets says of it.
+	// SharedTarget is its message from sharedTargets.
 	SharedTarget string
-	// IsRunning: one of its pods runs.
+	// IsRunning is set if one of its pods runs.
 	IsRunning bool
 	// Interval is the time between passes.
 	Interval time.Duration
 }
 
-// Of are the findings of one pass. A finding without a message is that there is nothing wrong.
+// Of returns the findings of one pass. A finding without a message means that the check found no problem.
 func (c *findingChecks) Of(now time.Time, f workloadFacts, o *recommend.Observation) []status.Finding {
 	if c.sampled.IsZero() || len(o.Samples) > 0 || !f.IsRunning || o.Lookup.Problem != "" {
 		c.sampled = now
@@ -54,8 +54,8 @@ func (c *findingChecks) Of(now time.Time, f workloadFacts, o *recommend.Observat
 	}
 }
 
-// sharedTargets are the messages of the VerticalPodAutoscalers that change pods of a workload whose pods others change
-// too. One in mode Off changes none.
+// sharedTargets returns a message for each VerticalPodAutoscaler that changes pods of a workload together with others.
+// One in mode Off changes none.
 func sharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName]string {
 	type workload struct{ namespace, group, kind, name string }
 	sharing := map[workload][]*vpav1.VerticalPodAutoscaler{}
@@ -70,7 +70,7 @@ func sharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName
 		if len(all) < 2 {
 			continue
 		}
-		// As upstream's updater and admission controller choose.
+		// Upstream's updater and admission controller choose in this order.
 		slices.SortFunc(all, observevertical.Older)
 		var names []string
 		for _, vpa := range all {

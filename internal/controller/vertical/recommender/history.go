@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// attempts is how often the history is asked for before it is done without.
+	// attempts is the number of attempts to read the history before the recommender starts without it.
 	attempts = 3
 	// retryPause is the time between them.
 	retryPause = 5 * time.Second
 )
 
-// HistorySource knows what containers used before this process began.
+// HistorySource has the use of containers before this process began.
 type HistorySource interface {
 	History(ctx context.Context, namespaces []string, now time.Time) ([]*prometheushistory.Pod, error)
 }
 
-// pastUse is what pods used. One goroutine may use it at a time.
+// pastUse is the use of pods before the start. It must be used by one goroutine at a time.
 type pastUse struct {
 	Source HistorySource
 	Log    logr.Logger
@@ -35,8 +35,8 @@ type pastUse struct {
 	pods map[string][]*prometheushistory.Pod
 }
 
-// Read reads the history of the namespaces; false if ctx ended before it could. What cannot be read is done without,
-// and logged.
+// Read reads the history of the namespaces; it returns false if ctx ended before that. After a failure it logs the
+// error and continues without the history.
 func (h *pastUse) Read(ctx context.Context, namespaces []string) bool {
 	for attempt := 1; ; attempt++ {
 		pods, err := h.Source.History(ctx, namespaces, time.Now())
@@ -61,15 +61,15 @@ func (h *pastUse) Read(ctx context.Context, namespaces []string) bool {
 	}
 }
 
-// Forget frees what was read, once all that existed at the start have it.
+// Forget frees the history, once all objects that existed at the start have it.
 func (h *pastUse) Forget() { h.pods = nil }
 
-// Of is what the workload's pods used, those that are gone too; there are no samples where nothing is known.
+// Of returns the use of the workload's pods, including deleted ones; without samples if there is no history.
 func (h *pastUse) Of(namespace string, selector labels.Selector) recommend.Observation {
 	var o recommend.Observation
 	counts := map[string]int{}
 	for _, pod := range h.pods[namespace] {
-		// A pod without known labels could be of any workload.
+		// A pod without known labels could belong to any workload.
 		if pod.Labels == nil || !selector.Matches(labels.Set(pod.Labels)) {
 			continue
 		}
@@ -86,8 +86,8 @@ func (h *pastUse) Of(namespace string, selector labels.Selector) recommend.Obser
 	return o
 }
 
-// samplesOf are those of both resources. CPU and memory of one moment are two, as
-// either may be missing.
+// samplesOf returns the samples of both resources. CPU and memory at one time are two samples, because either may be
+// missing.
 func samplesOf(pod, container string, use *prometheushistory.Use) []recommend.Sample {
 	samples := make([]recommend.Sample, 0, len(use.CPU)+len(use.Memory))
 	for r, list := range [vertical.Resources][]prometheushistory.Sample{

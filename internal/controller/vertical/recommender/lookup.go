@@ -22,24 +22,24 @@ func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObje
 	}
 }
 
-// targetOf finds the workload that the object names, or says why there is none. The words are upstream's.
+// targetOf looks up the object's workload, or returns why it cannot. The messages are upstream's.
 func targetOf(targets Targets, object *vpav1.VerticalPodAutoscaler) (ownership.Target, recommend.Lookup) {
 	ref := object.Spec.TargetRef
 	if ref == nil {
-		return unfound("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
+		return lookupFailed("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
 	}
 	target, err := targets.TargetOf(object.Namespace, ref)
 	if err != nil {
-		return unfound("Cannot read targetRef. Reason: "+err.Error(), err)
+		return lookupFailed("Cannot read targetRef. Reason: "+err.Error(), err)
 	}
 	if target.HasParent {
-		return unfound(fmt.Sprintf(
+		return lookupFailed(fmt.Sprintf(
 			"The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
 			ref.APIVersion, ref.Kind, ref.Name), nil)
 	}
 	return target, recommend.Lookup{}
 }
 
-func unfound(problem string, err error) (ownership.Target, recommend.Lookup) {
+func lookupFailed(problem string, err error) (ownership.Target, recommend.Lookup) {
 	return ownership.Target{}, recommend.Lookup{Problem: problem, Transient: errors.Is(err, ownership.ErrUnknown)}
 }

@@ -15,7 +15,7 @@ import (
 
 func asUpstream(cfg *Config) { cfg.Policy.Usage.Divergences = divergence.None }
 
-// While the target is not there, what its pods use is learnt, with and without divergences: it may come back.
+// While the target is missing, the samples of its pods are used, with and without divergences: it may return.
 func TestSamplesGoOnWithoutATarget(t *testing.T) {
 	for why, change := range map[string]func(*Config){"Plimsoll": func(*Config) {}, "as upstream": asUpstream} {
 		t.Run(why, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestNoCheckpointsWithoutATargetAsUpstream(t *testing.T) {
 	})
 }
 
-// Pods that have ended count as pods with containers to upstream, which recommends the floor for them.
+// Upstream counts the containers of pods that have ended, and recommends the floor for them.
 func TestPodsThatHaveEnded(t *testing.T) {
 	for why, c := range map[string]struct {
 		change func(*Config)
@@ -92,8 +92,8 @@ func TestPodsThatHaveEnded(t *testing.T) {
 	}
 }
 
-// Pods run, and nobody says what they use: that is said once, and goes with the first sample. A workload without pods,
-// and a pod that has just started, are fine.
+// Running pods without metrics are reported once, until the first sample. A workload without pods, and a pod that has
+// just started, are fine.
 func TestMissingMetrics(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -122,8 +122,8 @@ func TestMissingMetrics(t *testing.T) {
 	})
 }
 
-// Absurd samples are said once and change nothing, though others of the same minute are sound: an average would hide
-// them.
+// Implausible samples are reported once and change nothing, although others of the same minute are plausible: an
+// average would hide them.
 func TestImplausibleSamples(t *testing.T) {
 	for why, bad := range map[string][2]int64{
 		"memory": {100, 2 << 50}, "negative memory": {100, -5}, "cpu": {5e9, 500 << 20}, "negative cpu": {-5, 500 << 20},

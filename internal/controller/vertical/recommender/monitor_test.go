@@ -13,8 +13,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// TestRecommendationsAreShown: what is recommended, and where a maximum keeps it lower
-// than use says.
+// TestRecommendationsAreShown: the series have the recommendations, and those that a maximum caps.
 func TestRecommendationsAreShown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		registry := prometheus.NewRegistry()

@@ -5,13 +5,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
-// outcomeOfPass is what a pass came to for one VerticalPodAutoscaler.
+// outcomeOfPass is the result of a pass for one VerticalPodAutoscaler.
 type outcomeOfPass struct {
 	VPA *vpav1.VerticalPodAutoscaler
-	// Decision is the zero Decision where there is none.
+	// Decision is the zero Decision if there was none.
 	Decision *recommend.Decision
-	// Containers is how many have a history.
+	// Containers is the number of containers with a history.
 	Containers int
-	// HasPods: its workload has pods. LookupFailed: its workload was not found.
+	// HasPods is set if its workload has pods, LookupFailed if the lookup of its workload failed.
 	HasPods, LookupFailed bool
 }

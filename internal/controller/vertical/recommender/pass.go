@@ -19,27 +19,27 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// passes decide objects, and write what was decided. One pass runs at a time.
+// passes decides objects and writes the results. One pass runs at a time.
 type passes struct {
 	config   *Config
 	series   *Series
 	statuses *statusWriter
-	// These are fed while no pass runs, too.
+	// Informers and the sampler update these between passes, too.
 	pods    *podindex.Index
 	ooms    *oom.Watcher
 	sampler *sampling.Sampler
 
 	tracks      *tracks
 	checkpoints *checkpoints.Store
-	// history is nil where checkpoints have the past.
+	// history is nil if checkpoints have the past.
 	history *pastUse
-	// unreadable are the objects of the last pass whose spec could not be read.
+	// unreadable has the objects of the last pass whose specs could not be read.
 	unreadable []*vpav1.VerticalPodAutoscaler
 	// hasPassed is set after the first pass.
 	hasPassed bool
 }
 
-// newPasses makes what passes need. wake is called when a container ran out of memory.
+// newPasses wires the parts of a pass. They call wake when a container ran out of memory.
 func newPasses(cfg *Config, wake func()) (*passes, error) {
 	series, err := NewSeries(cfg.Registerer)
 	if err != nil {
@@ -68,7 +68,7 @@ func newPasses(cfg *Config, wake func()) (*passes, error) {
 	return p, nil
 }
 
-// begin reads what is known from before; false if ctx ended before it could.
+// begin reads the history; it returns false if ctx ended before that.
 func (p *passes) begin(ctx context.Context) bool {
 	if p.history == nil {
 		return p.checkpoints.Read(ctx)
@@ -81,15 +81,15 @@ func (p *passes) begin(ctx context.Context) bool {
 	return p.history.Read(ctx, slices.Compact(namespaces))
 }
 
-// end writes what would be lost with the process.
+// end saves the history at the end of the process.
 func (p *passes) end(ctx context.Context) {
 	if p.history == nil {
 		p.checkpoints.Flush(ctx)
 	}
 }
 
-// scope is which objects a pass decides: all, or those that are named. Those whose
-// containers ran out of memory always are.
+// scope says which objects a pass decides: all, or the named ones. A pass always decides those whose containers ran out
+// of memory.
 type scope struct {
 	isWhole bool
 	named   map[types.NamespacedName]struct{}
@@ -104,7 +104,7 @@ func (p *passes) pass(ctx context.Context, now time.Time, of scope) {
 	timer := p.series.StartTimer()
 	works := p.load(ctx, now, of)
 	timer.Step("LoadVPAs")
-	ooms := p.tracks.sort(p.ooms.Take())
+	ooms := p.tracks.assign(p.ooms.Take())
 	works = slices.DeleteFunc(works, func(w *work) bool {
 		return !of.has(w.track.name) && len(ooms[w.track.name]) == 0
 	})
@@ -138,7 +138,7 @@ func (p *passes) pass(ctx context.Context, now time.Time, of scope) {
 	p.hasPassed = true
 }
 
-// save writes the checkpoints of the objects that were decided.
+// save writes the checkpoints of the decided objects.
 func (p *passes) save(ctx context.Context, now time.Time, decided []*work) []checkpoints.Update {
 	updates := make([]checkpoints.Update, len(decided))
 	for i, w := range decided {
@@ -150,9 +150,9 @@ func (p *passes) save(ctx context.Context, now time.Time, decided []*work) []che
 	return updates
 }
 
-// finish frees and deletes what no object needs, after a pass over all.
+// finish frees and deletes histories that no object needs, after a pass over all.
 func (p *passes) finish(ctx context.Context, now time.Time) {
-	// An object that cannot be read yet gets its checkpoints when it can be.
+	// Keep the checkpoints of an object that cannot be read yet.
 	p.checkpoints.ForgetUnclaimed(p.unreadable)
 	if p.history == nil {
 		p.checkpoints.Collect(ctx, now)
@@ -161,7 +161,7 @@ func (p *passes) finish(ctx context.Context, now time.Time) {
 	p.history.Forget()
 }
 
-// report shows in the series what a pass over all objects came to.
+// report updates the series after a pass over all objects.
 func (p *passes) report(works []*work) {
 	outcomes := make([]outcomeOfPass, len(works))
 	for i, w := range works {
@@ -170,8 +170,8 @@ func (p *passes) report(works []*work) {
 	p.series.Passed(outcomes)
 }
 
-// load lists the objects that this recommender is responsible for, in the order of
-// their names, and finds their pods.
+// load lists the objects that this recommender is responsible for, in the order of their names, and looks up their
+// pods.
 func (p *passes) load(ctx context.Context, now time.Time, of scope) []*work {
 	present := map[types.NamespacedName]struct{}{}
 	all := p.config.objects()
@@ -184,17 +184,17 @@ func (p *passes) load(ctx context.Context, now time.Time, of scope) []*work {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	sharedTargets := sharedTargets(readable)
-	var works, anew []*work
+	var works, toLookUp []*work
 	for _, object := range readable {
 		w := &work{object: object, track: p.track(now, object), isWhole: of.isWhole}
 		w.track.sharedTarget = sharedTargets[w.track.name]
 		works = append(works, w)
 		if of.has(w.track.name) || !w.track.isDecided {
-			anew = append(anew, w)
+			toLookUp = append(toLookUp, w)
 		}
 	}
-	p.config.Targets.Await(ctx, references(anew))
-	for _, w := range anew {
+	p.config.Targets.Await(ctx, references(toLookUp))
+	for _, w := range toLookUp {
 		w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
 		p.guard(w.track.name, func() { w.track.lookup = p.lookup(w) })
 	}
@@ -204,8 +204,7 @@ func (p *passes) load(ctx context.Context, now time.Time, of scope) []*work {
 	return works
 }
 
-// readable are the objects whose spec could be read. Of the others the history is
-// kept, and nothing is decided.
+// readable returns the objects whose specs could be read. The others keep their history, and are not decided.
 func (p *passes) readable(objects []*vpav1.VerticalPodAutoscaler) []*vpav1.VerticalPodAutoscaler {
 	p.unreadable = nil
 	return slices.DeleteFunc(objects, func(object *vpav1.VerticalPodAutoscaler) bool {
@@ -217,7 +216,7 @@ func (p *passes) readable(objects []*vpav1.VerticalPodAutoscaler) []*vpav1.Verti
 	})
 }
 
-// sweep forgets the objects that are gone.
+// sweep drops deleted objects.
 func (p *passes) sweep(now time.Time, present map[types.NamespacedName]struct{}) {
 	for _, name := range p.tracks.sweep(now, present) {
 		p.pods.Delete(observe.VPA(name))
@@ -231,16 +230,15 @@ func (p *passes) sweep(now time.Time, present map[types.NamespacedName]struct{})
 func (p *passes) track(now time.Time, object *vpav1.VerticalPodAutoscaler) *track {
 	t, isNew := p.tracks.of(now, object)
 	if isNew {
-		p.pods.Delete(observe.VPA(t.name)) // those of another workload
+		p.pods.Delete(observe.VPA(t.name)) // they may belong to another workload
 		t.state = p.checkpoints.Restore(now, t.name)
 		p.sampler.Follow(t.name)
 	}
 	return t
 }
 
-// lookup finds the workload's pods. While that fails, for whatever reason, those that
-// were its pods are followed: as upstream, whose samples belong to labels and not to
-// objects, what they use is learnt, and their windows go on.
+// lookup finds the workload's pods. While that fails, it returns the pods of the last lookup, whose samples and windows
+// continue: upstream's samples belong to labels and not to objects.
 func (p *passes) lookup(w *work) recommend.Lookup {
 	target, lookup := targetOf(p.config.Targets, w.object)
 	if lookup.Problem != "" {
@@ -278,14 +276,14 @@ func (p *passes) decide(now time.Time, w *work, ooms []recommend.OOM) {
 		"problem", o.Lookup.Problem, "write", decision.Write.String())
 }
 
-// policy is the flags with what the object's owner asks for.
+// policy combines the flags with the object's settings.
 func (p *passes) policy(object *vpav1.VerticalPodAutoscaler) recommend.Policy {
 	return observevertical.RecommendPolicyOf(object, observevertical.RecommendFlags{
 		Policy: p.config.Policy, NoOverrides: p.config.NoOverrides, IntegerCPU: p.config.IntegerCPU,
 	})
 }
 
-// restore adds to a new object's state what is known from before: the history, and, in the first pass, the status.
+// restore adds the history to a new object's state, and, in the first pass, its status.
 func (p *passes) restore(now time.Time, w *work) {
 	t := w.track
 	if p.history != nil && t.selector != nil {
@@ -300,7 +298,7 @@ func (p *passes) restore(now time.Time, w *work) {
 	}
 }
 
-// observe is what is seen of an object now, and the names of its containers.
+// observe returns the inputs of a decision, and the names of the containers.
 func (p *passes) observe(w *work, ooms []recommend.OOM) (recommend.Observation, []string) {
 	o := recommend.Observation{
 		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms,
@@ -321,7 +319,7 @@ func (p *passes) observe(w *work, ooms []recommend.OOM) (recommend.Observation, 
 	return o, names
 }
 
-// guard does something about one object; what goes wrong with it is no reason to leave the others alone.
+// guard recovers from a panic in do, so that one object does not stop the pass over the others.
 func (p *passes) guard(about types.NamespacedName, do func()) {
 	defer func() {
 		if cause := recover(); cause != nil {

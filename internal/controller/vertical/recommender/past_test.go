@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 )
 
-// days is a Prometheus that has a week of a pod of web, which is gone, and of one that
-// nobody knows the labels of.
+// days is a Prometheus with a week of a deleted pod of web, and of one without known labels.
 type days struct {
 	mu         sync.Mutex
 	fails      int
@@ -42,8 +41,8 @@ func (d *days) History(_ context.Context, namespaces []string, now time.Time) ([
 	}, nil
 }
 
-// TestPrometheusKnowsThePast: the first recommendation is by a week of use, not by the
-// minute since the start; and nothing is written to checkpoints.
+// TestPrometheusKnowsThePast: the first recommendation uses a week of samples, not the minute since the start; and no
+// checkpoints are written.
 func TestPrometheusKnowsThePast(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		past := &days{fails: 1}
@@ -65,8 +64,7 @@ func TestPrometheusKnowsThePast(t *testing.T) {
 	})
 }
 
-// TestWithoutThePast: a Prometheus that does not answer is said, and no reason not to
-// recommend.
+// TestWithoutThePast: a Prometheus that does not respond is logged, and does not prevent recommendations.
 func TestWithoutThePast(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 2)

@@ -12,12 +12,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// maxListed is how many VerticalPodAutoscalers have series of their own, in the order of their names: what Prometheus
-// stores must not grow with the cluster without end.
+// maxListed is the number of VerticalPodAutoscalers with series of their own, in the order of their names. It bounds
+// the series that Prometheus stores in large clusters.
 const maxListed = 5000
 
-// recommendations are those of the last pass over all VerticalPodAutoscalers. Their series are made when Prometheus
-// scrapes them.
+// recommendations are those of the last pass over all VerticalPodAutoscalers. Collect creates their series when
+// Prometheus scrapes them.
 type recommendations struct {
 	target, capped, unlistedObjects *prometheus.Desc
 
@@ -27,7 +27,7 @@ type recommendations struct {
 	unlisted   int
 }
 
-// listedContainer is what is recommended for one container.
+// listedContainer is the recommendation for one container.
 type listedContainer struct {
 	namespace, vpa, name string
 	target               vertical.Amounts

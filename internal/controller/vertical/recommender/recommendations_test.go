@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
-// TestSeriesAreBounded: a cluster's size does not decide how much Prometheus stores.
+// TestSeriesAreBounded: the number of series does not grow with the cluster.
 func TestSeriesAreBounded(t *testing.T) {
 	r := newRecommendations()
 	outcomes := make([]outcomeOfPass, maxListed+3)

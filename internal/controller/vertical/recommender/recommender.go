@@ -1,15 +1,12 @@
-// Package recommender is the loop that recommends requests: it samples what the
-// containers of each VerticalPodAutoscaler's pods use, has the core decide, and
-// writes status and checkpoints.
+// Package recommender is the loop that recommends requests: it samples the use of the containers of each
+// VerticalPodAutoscaler's pods, passes the samples to the core, and writes the status and checkpoints.
 //
-// Use is sampled several times in an interval, of which CPU's mean and memory's
-// highest counts; statuses are decided each interval, and of new or changed objects, and of those whose
-// containers ran out of memory, within a second. A pass costs what the pods of
-// VerticalPodAutoscalers cost, however many others there are.
+// It samples several times in an interval; the mean of CPU and the maximum of memory count. It decides each object
+// every interval; a new or changed object, or one whose containers ran out of memory, within a second. The cost of a
+// pass depends on the pods of VerticalPodAutoscalers, however many others the cluster has.
 //
-// Checkpoints are read at the start, and nothing is decided before they are: a
-// recommender that begins anew would overwrite them. They are written only when
-// there is something new, each at its own time, and all of them at the end.
+// It reads checkpoints at the start, and decides nothing before that: a recommender without history would overwrite
+// them. It writes them only when they have changed, each at its own time, and all of them at the end.
 package recommender
 
 import (
@@ -30,7 +27,7 @@ type Recommender struct {
 	config Config
 	urgent *urgent
 	passes *passes
-	// ready is set once the first pass is over; active is when something was last done.
+	// ready is set once the first pass has ended; active is when a pass last ended.
 	ready  atomic.Bool
 	active atomic.Int64
 }
@@ -51,7 +48,7 @@ func New(cfg Config) (*Recommender, error) {
 	return r, nil
 }
 
-// Ready is an error until the first pass is over.
+// Ready returns an error until the first pass has ended.
 func (r *Recommender) Ready() error {
 	if !r.ready.Load() {
 		return errors.New("the recommender is reading checkpoints")
@@ -59,7 +56,7 @@ func (r *Recommender) Ready() error {
 	return nil
 }
 
-// Alive is an error if nothing was done for five intervals, as upstream.
+// Alive returns an error if no pass has ended for five intervals, as upstream.
 func (r *Recommender) Alive(now time.Time) error {
 	last := r.active.Load()
 	if quiet := now.Sub(time.Unix(0, last)); last != 0 && quiet > 5*r.config.Interval {
@@ -68,8 +65,7 @@ func (r *Recommender) Alive(now time.Time) error {
 	return nil
 }
 
-// Run recommends until the context ends, and then writes the checkpoints that have
-// something new.
+// Run recommends until the context ends, and then writes the changed checkpoints.
 func (r *Recommender) Run(ctx context.Context) error {
 	stop, synced, err := r.listen()
 	if err != nil {
@@ -82,24 +78,24 @@ func (r *Recommender) Run(ctx context.Context) error {
 	if !r.passes.begin(ctx) {
 		return nil
 	}
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	beside.Go(func() { r.passes.sampler.Run(ctx) })
+	background.Go(func() { r.passes.sampler.Run(ctx) })
 	r.loop(ctx)
 	r.passes.end(context.WithoutCancel(ctx))
 	return nil
 }
 
-// listen feeds the loop from the informers.
+// listen adds the handlers to the informers.
 func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err error) {
 	h := handlers{}
 	h.addOfPods(r.config.Pods.AddHandler(r.passes.pods.Handler(nil)))
 	h.addOfPods(r.config.Pods.AddPodHandler(r.passes.ooms.Pods()))
 	h.synced = append(h.synced, h.add(r.config.Objects, r.urgent))
 	if r.config.Evictions != nil {
-		// A recommender that may not read events can still recommend.
+		// Do not wait for events: a recommender without the permission to read them can still recommend.
 		h.add(r.config.Evictions, r.passes.ooms.Evictions())
 	}
 	if h.err != nil {
@@ -109,14 +105,14 @@ func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err 
 	return h.remove, h.synced, nil
 }
 
-// handlers are those that were added to informers, and why others were not.
+// handlers has the handlers that were added to informers, and the errors of those that were not.
 type handlers struct {
 	removals []func()
 	synced   []cache.InformerSynced
 	err      error
 }
 
-// addOfPods takes what was added to the cache of pods.
+// addOfPods records a handler that was added to the cache of pods.
 func (h *handlers) addOfPods(registration *podcache.Registration, err error) {
 	if err != nil {
 		h.err = errors.Join(h.err, err)
@@ -125,14 +121,14 @@ func (h *handlers) addOfPods(registration *podcache.Registration, err error) {
 	h.removals, h.synced = append(h.removals, registration.Remove), append(h.synced, registration.HasSynced)
 }
 
-// add adds a handler to an informer, and returns whether it has the first list.
+// add adds a handler to an informer, and returns a function that reports whether it has the first list.
 func (h *handlers) add(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) cache.InformerSynced {
 	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
 		h.err = errors.Join(h.err, err)
 		return nil
 	}
-	// It fails only where the informer has ended.
+	// It fails only if the informer has ended.
 	h.removals = append(h.removals, func() { _ = informer.RemoveEventHandler(registration) })
 	return registration.HasSynced
 }
@@ -143,10 +139,10 @@ func (h *handlers) remove() {
 	}
 }
 
-// gatherTime is how long urgent objects are gathered.
+// gatherTime is the time for which urgent objects are collected for one pass.
 const gatherTime = time.Second
 
-// loop passes over all objects every interval, and over urgent ones between.
+// loop runs a pass over all objects every interval, and over urgent ones between.
 func (r *Recommender) loop(ctx context.Context) {
 	ticker := time.NewTicker(r.config.Interval)
 	defer ticker.Stop()

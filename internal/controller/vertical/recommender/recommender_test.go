@@ -80,7 +80,7 @@ func TestSteadyWritesAreFew(t *testing.T) {
 		if n := w.saves["web-app"] - saves; n > 26 || n < 20 {
 			t.Errorf("the checkpoint was written %d times in six hours, want one each quarter of an hour", n)
 		}
-		w.do(func() { w.milli["web"] = 0 }) // metrics.k8s.io does not know the pods
+		w.do(func() { w.milli["web"] = 0 }) // metrics.k8s.io does not have the pods
 		w.pass(time.Hour)
 		saves = w.saves["web-app"]
 		w.pass(6 * time.Hour)
@@ -111,7 +111,7 @@ func TestHistorySurvivesARestart(t *testing.T) {
 	})
 }
 
-// Whoever cannot read checkpoints must not overwrite them.
+// A recommender that cannot read checkpoints must not overwrite them.
 func TestNothingIsDecidedBeforeCheckpointsAreRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -193,14 +193,13 @@ func killed(at time.Time, restarts int32) corev1.PodStatus {
 	}}}
 }
 
-// A container that runs out of memory before anybody could measure it is raised
-// within seconds, by the pod's status alone.
+// The memory of a container that is killed before its first sample is raised within seconds, by the pod's status alone.
 func TestOutOfMemoryFromTheFirstSecond(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 0)
 		w.autoscaler("web")
 		w.start()
-		w.do(func() { w.milli["web"] = 0 }) // it never lives long enough
+		w.do(func() { w.milli["web"] = 0 }) // it never runs long enough
 		w.pass(10 * time.Second)
 		w.pod("web", "web-0", corev1.PodStatus{})
 		pod := w.running["web-0"].DeepCopy()
@@ -236,7 +235,7 @@ func TestOutOfMemoryBeforeTheObject(t *testing.T) {
 	})
 }
 
-// A target that cannot be looked up at first does not hide what its pods say.
+// The statuses of pods count although the first lookup of their target fails.
 func TestOutOfMemoryBeforeTheTargetIsFound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 0)
@@ -252,8 +251,7 @@ func TestOutOfMemoryBeforeTheTargetIsFound(t *testing.T) {
 	})
 }
 
-// Running out of memory again and again leads to passes between, not to more samples
-// than one for each interval.
+// Repeated out-of-memory kills cause additional passes, but only one sample in each interval.
 func TestUrgentPassesTakeNoSamples(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -302,7 +300,7 @@ func TestTransientLookupKeepsHistory(t *testing.T) {
 	})
 }
 
-// Each bad object has a condition and an event, and the good one goes on.
+// Each invalid object gets a condition and an event, and the valid one continues.
 func TestBadObjects(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for _, name := range []string{"web", "twin", "narrow", "crash"} {
@@ -398,7 +396,7 @@ func TestOrphanedCheckpointsAreDeleted(t *testing.T) {
 		checkpoint("theirs", "app")
 		checkpoint("web", "removed")
 		w.start()
-		// A container that is gone is kept for the memory window, in case it comes back.
+		// The history of a removed container is kept for the memory window, in case it returns.
 		w.pass(30 * time.Minute)
 		if _, is := w.checkpoints["gone-app"]; is {
 			t.Error("that of an object that is gone stays")
@@ -445,7 +443,7 @@ func TestNamesAndNamespaces(t *testing.T) {
 	}
 }
 
-// What is known of a workload outlives its object for a while.
+// The history of a workload is kept for a while after its object was deleted.
 func TestRenamedObjectKeepsHistory(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)

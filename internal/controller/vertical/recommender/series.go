@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// Series are the recommender's series. Many goroutines may use them.
+// Series has the recommender's series. It is safe for concurrent use.
 type Series struct {
 	objects         *prometheus.GaugeVec
 	aggregates      prometheus.Gauge
@@ -72,10 +72,10 @@ func (s *Series) Responded(err error) {
 	s.responses.WithLabelValues(strconv.FormatBool(err != nil), "metrics.k8s.io").Inc()
 }
 
-// Recommended observes how long a VerticalPodAutoscaler waited for its first recommendation.
+// Recommended observes the time from a VerticalPodAutoscaler's creation to its first recommendation.
 func (s *Series) Recommended(created time.Time) { s.latency.Observe(time.Since(created).Seconds()) }
 
-// Panicked counts a defect that left one VerticalPodAutoscaler undecided.
+// Panicked counts a panic that left one VerticalPodAutoscaler undecided.
 func (s *Series) Panicked() { s.panics.Inc() }
 
 // OutOfMemory counts the containers of a VerticalPodAutoscaler's pods that ran out of memory.
@@ -83,12 +83,12 @@ func (s *Series) OutOfMemory(name types.NamespacedName, containers int) {
 	s.ooms.WithLabelValues(name.Namespace, name.Name).Add(float64(containers))
 }
 
-// Forget removes the series of a VerticalPodAutoscaler that is gone.
+// Forget removes the series of a deleted VerticalPodAutoscaler.
 func (s *Series) Forget(name types.NamespacedName) {
 	s.ooms.DeleteLabelValues(name.Namespace, name.Name)
 }
 
-// Passed shows what a pass over all VerticalPodAutoscalers came to, in the order of their names.
+// Passed updates the series after a pass over all VerticalPodAutoscalers, in the order of their names.
 func (s *Series) Passed(outcomes []outcomeOfPass) {
 	s.objects.Reset()
 	aggregates := 0
@@ -113,18 +113,18 @@ type PassTimer struct {
 	began, last time.Time
 }
 
-// StartTimer starts a Timer at the begin of a pass.
+// StartTimer starts a PassTimer at the start of a pass.
 func (s *Series) StartTimer() *PassTimer {
 	now := time.Now()
 	return &PassTimer{steps: s.steps, began: now, last: now}
 }
 
-// Step observes the time since the step before.
+// Step observes the time since the last step.
 func (t *PassTimer) Step(name string) {
 	now := time.Now()
 	t.steps.WithLabelValues(name).Observe(now.Sub(t.last).Seconds())
 	t.last = now
 }
 
-// Total observes the time since the begin of the pass.
+// Total observes the time since the start of the pass.
 func (t *PassTimer) Total() { t.steps.WithLabelValues("total").Observe(time.Since(t.began).Seconds()) }

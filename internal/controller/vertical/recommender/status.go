@@ -19,7 +19,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// StatusClient is the API server's part.
+// StatusClient writes statuses.
 type StatusClient interface {
 	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
 		change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
@@ -32,11 +32,11 @@ type statusWriter struct {
 	Client StatusClient
 	Events record.EventRecorder
 	Log    logr.Logger
-	// Workers is how many statuses are written at a time.
+	// Workers is the number of concurrent writes.
 	Workers int
 	// Recommended is called after an object's first recommendation, with the time of its creation.
 	Recommended func(created time.Time)
-	// Guard keeps a defect to the unreadable object that do is about.
+	// Guard recovers from a panic in do, which is about an unreadable object.
 	Guard func(about types.NamespacedName, do func())
 }
 
@@ -44,11 +44,11 @@ type statusWriter struct {
 type statusUpdate struct {
 	VPA      *vpav1.VerticalPodAutoscaler
 	Decision *recommend.Decision
-	// Written: Write wrote it.
+	// Written is set once Write has written it.
 	Written bool
 }
 
-// Write writes the statuses that have something new.
+// Write writes the changed statuses.
 func (w *statusWriter) Write(ctx context.Context, updates []statusUpdate) {
 	var writing errgroup.Group
 	writing.SetLimit(w.Workers)
@@ -62,7 +62,7 @@ func (w *statusWriter) Write(ctx context.Context, updates []statusUpdate) {
 			return nil
 		})
 	}
-	_ = writing.Wait() // each has logged its error
+	_ = writing.Wait() // each write logs its error
 }
 
 func (w *statusWriter) writeOne(ctx context.Context, u *statusUpdate) {
@@ -89,15 +89,14 @@ func (w *statusWriter) writeOne(ctx context.Context, u *statusUpdate) {
 	}
 }
 
-// logError logs why a status was not written, unless the process ends or the object was replaced meanwhile.
+// logError logs the error of a status write, unless the process ends or the object was replaced meanwhile.
 func (w *statusWriter) logError(ctx context.Context, object *vpav1.VerticalPodAutoscaler, err error) {
 	if ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced) {
 		w.Log.Error(err, "writing a status failed", "object", nameOf(object).String())
 	}
 }
 
-// fill makes the status what the decision says, and leaves others' conditions as
-// they are.
+// fill sets the status to the decision, and keeps the conditions of others.
 func (u *statusUpdate) fill(s *vpav1.VerticalPodAutoscalerStatus) {
 	s.Recommendation = observevertical.RecommendedOf(u.Decision.Recommendations)
 	s.ObservedGeneration = &u.VPA.Generation

@@ -14,31 +14,29 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// parkedFor is how long what is known of a workload is kept without an object: as
-// when an object is renamed, or deleted and applied again.
-const parkedFor = time.Hour
+// retainedFor is the time for which the history of a workload is kept without an object: an object may be renamed, or
+// deleted and applied again.
+const retainedFor = time.Hour
 
-// track is what is kept of one object. It belongs to the loop.
+// track is the state of one object. It belongs to the loop.
 type track struct {
 	name types.NamespacedName
 	uid  types.UID
 	ref  workload
-	// target is the workload's UID, empty until it was found.
+	// target is the workload's UID; empty before the first successful lookup.
 	target types.UID
-	// selector selects the workload's pods, nil before it was found. lookup is what
-	// came of finding it the last time.
+	// selector selects the workload's pods; nil before the first successful lookup. lookup is the result of the last one.
 	selector labels.Selector
 	lookup   recommend.Lookup
-	// isDecided and hasObserved say that the object was decided, and its pods observed,
-	// at least once.
+	// isDecided is set after the first decision on the object, hasObserved after the first observation of its pods.
 	isDecided, hasObserved bool
-	// sharedTarget is the message of the objects that have the same workload.
+	// sharedTarget is the message about other objects with the same workload.
 	sharedTarget string
 	state        recommend.State
 	checks       findingChecks
 }
 
-// workload is what a reference names.
+// workload is the target of a reference.
 type workload struct{ group, kind, name string }
 
 func workloadOf(object *vpav1.VerticalPodAutoscaler) workload {
@@ -53,14 +51,14 @@ func nameOf(object *vpav1.VerticalPodAutoscaler) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 }
 
-// tracks are those of all objects. They belong to the loop.
+// tracks has those of all objects. It belongs to the loop.
 type tracks struct {
 	byName map[types.NamespacedName]*track
-	// parked are the histories of workloads whose object is gone, by the workloads' UIDs.
-	parked map[types.UID]parked
+	// retained has the histories of workloads whose objects are gone, by the workloads' UIDs.
+	retained map[types.UID]retained
 }
 
-type parked struct {
+type retained struct {
 	state recommend.State
 	until time.Time
 }
@@ -68,10 +66,10 @@ type parked struct {
 var _ checkpoints.Autoscalers = (*tracks)(nil)
 
 func newTracks() *tracks {
-	return &tracks{byName: map[types.NamespacedName]*track{}, parked: map[types.UID]parked{}}
+	return &tracks{byName: map[types.NamespacedName]*track{}, retained: map[types.UID]retained{}}
 }
 
-// of is the object's track. isNew says that there was none, or that of another object or workload.
+// of returns the object's track. isNew is set if there was none, or one of another object or workload.
 func (s *tracks) of(now time.Time, object *vpav1.VerticalPodAutoscaler) (t *track, isNew bool) {
 	name, ref := nameOf(object), workloadOf(object)
 	t = s.byName[name]
@@ -79,53 +77,52 @@ func (s *tracks) of(now time.Time, object *vpav1.VerticalPodAutoscaler) (t *trac
 		return t, false
 	}
 	if t != nil {
-		s.park(now, t)
+		s.retain(now, t)
 	}
 	t = &track{name: name, uid: object.UID, ref: ref}
 	s.byName[name] = t
 	return t, true
 }
 
-// found notes the workload of a track. What is known of it from another object is
-// taken over.
+// found sets the workload of a track. The track takes over the history of an earlier object of the same workload.
 func (s *tracks) found(t *track, target types.UID) {
 	if t.target == target {
 		return
 	}
 	t.target = target
-	if p, known := s.parked[target]; known && len(t.state.Containers) == 0 {
+	if p, known := s.retained[target]; known && len(t.state.Containers) == 0 {
 		t.state = p.state
 	}
-	delete(s.parked, target)
+	delete(s.retained, target)
 }
 
-// park keeps what is known of the workload of an object that is gone.
-func (s *tracks) park(now time.Time, t *track) {
+// retain keeps the history of the workload of a deleted object.
+func (s *tracks) retain(now time.Time, t *track) {
 	if t.target != "" && len(t.state.Containers) > 0 {
-		s.parked[t.target] = parked{state: t.state, until: now.Add(parkedFor)}
+		s.retained[t.target] = retained{state: t.state, until: now.Add(retainedFor)}
 	}
 }
 
-// sweep removes the tracks of objects that are gone and returns their names, and forgets what was parked for too
+// sweep removes the tracks of deleted objects and returns their names, and drops histories that were retained for too
 // long.
 func (s *tracks) sweep(now time.Time, present map[types.NamespacedName]struct{}) (gone []types.NamespacedName) {
 	for name, t := range s.byName {
 		if _, is := present[name]; !is {
 			delete(s.byName, name)
-			s.park(now, t)
+			s.retain(now, t)
 			gone = append(gone, name)
 		}
 	}
-	for uid, p := range s.parked {
+	for uid, p := range s.retained {
 		if now.After(p.until) {
-			delete(s.parked, uid)
+			delete(s.retained, uid)
 		}
 	}
 	return gone
 }
 
-// sort gives the containers that ran out of memory to the objects whose pods they are of.
-func (s *tracks) sort(kills []oom.Kill) map[types.NamespacedName][]recommend.OOM {
+// assign returns the out-of-memory kills of each object's pods.
+func (s *tracks) assign(kills []oom.Kill) map[types.NamespacedName][]recommend.OOM {
 	if len(kills) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 // Unreadable is the reason of ConfigUnsupported while an object's spec cannot be read.
 const Unreadable = "Unreadable"
 
-// WriteUnreadable writes to the objects that cannot be read why that is so, once.
+// WriteUnreadable writes the error to the status of each object that cannot be read, once.
 func (w *statusWriter) WriteUnreadable(ctx context.Context, objects []*vpav1.VerticalPodAutoscaler) {
 	var writing errgroup.Group
 	writing.SetLimit(w.Workers)
@@ -27,7 +27,7 @@ func (w *statusWriter) WriteUnreadable(ctx context.Context, objects []*vpav1.Ver
 			return nil
 		})
 	}
-	_ = writing.Wait() // each has logged its error
+	_ = writing.Wait() // each write logs its error
 }
 
 func (w *statusWriter) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {

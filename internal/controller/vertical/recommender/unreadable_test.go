@@ -8,7 +8,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// store puts an object as the informer reads it: one that cannot be read has no spec.
+// store stores an object as the informer decodes it: an unreadable one has no spec.
 func (w *world) store(name, why string) {
 	w.do(func() {
 		object := w.stored[name].DeepCopy()
@@ -25,9 +25,8 @@ func (w *world) store(name, why string) {
 
 const why = `spec.resourcePolicy.containerPolicies[0].minAllowed[cpu]: quantity "1e-999999999"`
 
-// An object that becomes unreadable says so, keeps what was learnt and what it
-// recommended, and goes on as if nothing had been once it can be read again. Others
-// notice nothing.
+// An object that becomes unreadable reports that, keeps its history and its recommendation, and continues normally once
+// it is readable again. Others are not affected.
 func TestUnreadableObject(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -68,8 +67,7 @@ func TestUnreadableObject(t *testing.T) {
 	})
 }
 
-// Its checkpoints are still there when it can be read, also if that is long after a
-// restart.
+// Its checkpoints still exist when it becomes readable, also if that is long after a restart.
 func TestUnreadableObjectKeepsItsCheckpoints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)

@@ -9,9 +9,9 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// urgent are the objects that are to be decided at once: those that are new or changed.
+// urgent has the objects to decide at once: new and changed ones.
 type urgent struct {
-	// wake has an element when there is one, or a container ran out of memory.
+	// wake has an element if there is one, or if a container ran out of memory.
 	wake chan struct{}
 
 	// mu guards what follows.

@@ -19,18 +19,18 @@ type work struct {
 	lookup   recommend.Lookup
 	policy   recommend.Policy
 	decision recommend.Decision
-	// pods counts the workload's.
+	// pods is the number of the workload's pods.
 	pods int
 	// isWhole is set in passes over all objects.
 	isWhole bool
-	// isRunning is set when a pod has been running.
+	// isRunning is set if a pod runs.
 	isRunning bool
-	// hadOOM is set when a container ran out of memory.
+	// hadOOM is set if a container ran out of memory.
 	hadOOM bool
 }
 
-// observePods adds the workload's pods to the observation, and returns the names of their containers. When they are
-// observed for the first time, containers may have run out of memory before.
+// observePods adds the workload's pods to the observation, and returns the names of their containers. In the first
+// observation it adds earlier out-of-memory kills too.
 func (w *work) observePods(pods []*observe.Pod, o *recommend.Observation) []string {
 	var names []string
 	counts := map[string]int{}
@@ -64,15 +64,15 @@ func (w *work) observePods(pods []*observe.Pod, o *recommend.Observation) []stri
 	return names
 }
 
-// isOver reports that a pod's containers do not count as present: it has ended.
-// Upstream counts these too, but for while the target cannot be looked up.
+// isOver reports whether a pod has ended, so that its containers do not count as present. Upstream counts these too,
+// except while the target cannot be looked up.
 func (w *work) isOver(pod *corev1.Pod) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	return ended && (w.policy.Has(divergence.LiveContainers) || w.lookup.Problem != "")
 }
 
-// exists tells the pods that are there from those that are gone. While the target
-// cannot be looked up they are those that its selector found last.
+// exists returns a function that reports whether a pod exists. While the target cannot be looked up, these are the pods
+// that its selector last matched.
 func exists(o *recommend.Observation) func(pod string) bool {
 	there := make(map[string]bool, len(o.Pods))
 	for _, pod := range o.Pods {
@@ -81,7 +81,7 @@ func exists(o *recommend.Observation) func(pod string) bool {
 	return func(pod string) bool { return there[pod] }
 }
 
-// outcome is what the series show of it.
+// outcome returns the result for the series.
 func (w *work) outcome() outcomeOfPass {
 	return outcomeOfPass{
 		VPA: w.object, Decision: &w.decision, Containers: len(w.track.state.Containers), HasPods: w.pods > 0,

@@ -34,10 +34,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 )
 
-// world is a cluster in virtual time, in which pods use what the test says and
-// metrics.k8s.io tells it.
+// world is a cluster in virtual time: the test sets the use of pods, and metrics.k8s.io returns it.
 type world struct {
-	record.EventRecorder // of which the recommender uses Event
+	record.EventRecorder // the recommender uses Event only
 
 	t                     *testing.T
 	objects, pods, events *fcache.FakeControllerSource
@@ -45,10 +44,10 @@ type world struct {
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// running are the pods, and milli and bytes what each container of the name uses.
+	// running has the pods, and milli and bytes the use of each container of the name.
 	running      map[string]*corev1.Pod
 	milli, bytes map[string]int64
-	// targets are the workloads by name; an error is what looking them up comes to.
+	// targets has the workloads by name; an error is the result of looking them up.
 	targets map[string]error
 	stored  map[string]*vpav1.VerticalPodAutoscaler
 	// checkpoints are by namespace and name; saves counts the writes of each.
@@ -127,8 +126,7 @@ func (w *world) do(f func()) {
 	f()
 }
 
-// pass lets time pass. What the test reads before and after it, it reads without the
-// lock: while no time passes, nobody writes.
+// pass lets time pass. Before and after it the test reads without the lock: nothing writes while no time passes.
 func (w *world) pass(d time.Duration) {
 	w.do(func() {})
 	time.Sleep(d) //nolint:forbidigo // virtual time
@@ -138,7 +136,7 @@ func (w *world) pass(d time.Duration) {
 
 const namespace = "shop"
 
-// deployment makes pods of a workload whose containers are called app.
+// deployment creates pods of a workload whose containers are called app.
 func (w *world) deployment(name string, pods int) {
 	w.do(func() {
 		w.targets[name] = nil
@@ -177,7 +175,7 @@ func (w *world) podWith(workload, name, container string, status corev1.PodStatu
 	return pod
 }
 
-// autoscaler makes an object for a workload of that name.
+// autoscaler creates an object for a workload of that name.
 func (w *world) autoscaler(name string, change ...func(*vpav1.VerticalPodAutoscaler)) {
 	object := &vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{
@@ -195,14 +193,14 @@ func (w *world) autoscaler(name string, change ...func(*vpav1.VerticalPodAutosca
 	synctest.Wait()
 }
 
-// status is what is stored of an object.
+// status returns what is stored of an object.
 func (w *world) status(name string) *vpav1.VerticalPodAutoscalerStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stored[name].Status.DeepCopy()
 }
 
-// target is what an object recommends for its one container.
+// target returns what an object recommends for its one container.
 func (w *world) target(name string) (cpuMilli, memoryBytes int64) {
 	status := w.status(name)
 	if status.Recommendation == nil || len(status.Recommendation.ContainerRecommendations) != 1 {

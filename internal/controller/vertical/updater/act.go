@@ -20,12 +20,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// maxWorkers is how many workloads are acted on at a time; under a rate limit it is one, so that they keep their order.
-// One call after the other leaves the API server idle in between; 32 are a small part of what it lets one client have
-// under way.
+// maxWorkers is the number of workloads that are acted on at once; with a rate limit it is one, so that they keep their
+// order. Sequential calls would leave the API server idle between them; 32 are a small part of what it admits from one
+// client.
 const maxWorkers = 32
 
-// The reasons of events, upstream's.
+// Upstream's reasons of events.
 const (
 	eventEvictedByVPA  = "EvictedByVPA"
 	eventEvictedPod    = "EvictedPod"
@@ -33,20 +33,20 @@ const (
 	eventResizeSkipped = "InPlaceResizeSkipped"
 )
 
-// actor carries decisions out, within the limits that all workloads share. Many goroutines may use it.
+// actor carries decisions out, within the limits that all workloads share. It is safe for concurrent use.
 type actor struct {
 	guard   guard
 	client  kubernetes.Interface
 	events  record.EventRecorder
 	log     logr.Logger
 	metrics *metrics
-	// used reads what containers use; it may be nil.
+	// used reads the use of containers; it may be nil.
 	used    func(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts
 	changes *admission.Changes
 	limits  *rateLimits
 	budget  *clusterBudget
 	claims  quotaClaims
-	// interval is how long a pass may take.
+	// interval is the longest duration of a pass.
 	interval  time.Duration
 	isLimited bool
 }
@@ -59,8 +59,9 @@ func newActor(cfg *Config, m *metrics, changes *admission.Changes) *actor {
 	}
 }
 
-// performAll carries the decisions out. When a rate limit or the time says stop, the rest waits; stoppedAt is the key
-// of the workload where that was, or else of the first whose eviction was over the cluster's budget.
+// performAll carries the decisions out. If a rate limit or the end of the pass stops it, the remaining workloads wait;
+// stoppedAt is the key of the workload where that happened, or else of the first one whose eviction exceeded the
+// cluster's budget.
 func (a *actor) performAll(ctx context.Context, tasks []*task) (stoppedAt string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,12 +99,12 @@ func (a *actor) performAll(ctx context.Context, tasks []*task) (stoppedAt string
 	return stoppedAt
 }
 
-// perform carries out one workload's decision. False means that the pass is over.
+// perform carries out one workload's decision. It returns false if the pass must stop.
 func (a *actor) perform(ctx context.Context, t *task) (goesOn bool) {
 	defer a.guard.catch(t.Workload, &goesOn)
 	if ctx.Err() != nil {
 		t.decision.Defer(reason.RateLimit)
-		return true // Another workload has ended the pass.
+		return true // Another workload has stopped the pass.
 	}
 	a.readUsed(ctx, t)
 	return t.decision.Play(&t.state, a.claims.of(t.VPA.Namespace), func(action update.Action) update.Result {
@@ -111,7 +112,7 @@ func (a *actor) perform(ctx context.Context, t *task) (goesOn bool) {
 	})
 }
 
-// readUsed reads what the pods use that are to be resized.
+// readUsed reads the use of the pods to resize.
 func (a *actor) readUsed(ctx context.Context, t *task) {
 	if a.used == nil || t.decision.First() != update.Resize {
 		return
@@ -128,7 +129,7 @@ func (a *actor) readUsed(ctx context.Context, t *task) {
 	}
 }
 
-// performOne does one thing to a pod, if the rate limit and the cluster's budget allow it.
+// performOne carries out one action on a pod, if the rate limit and the cluster's budget allow it.
 func (a *actor) performOne(ctx context.Context, t *task, action update.Action) update.Outcome {
 	isEviction := action.Kind == update.Evict
 	switch {
@@ -162,7 +163,7 @@ func (a *actor) do(ctx context.Context, t *task, action update.Action) update.Ou
 	return outcome
 }
 
-// recordEvents says in events and the log what was done.
+// recordEvents records an action in events and the log.
 func (a *actor) recordEvents(t *task, action update.Action, outcome update.Outcome, err error) {
 	log := a.log.WithValues("vpa", t.Key(), "pod", action.Pod.Name, "action", action.Kind.String(),
 		"reason", action.Reason.String())
@@ -188,9 +189,9 @@ func reference(action update.Action) *corev1.Pod {
 	}}
 }
 
-// recordSkipped records the pods whose resize is not tried again. As upstream, it counts them in every pass, whether
-// other pods of the workload are changed or not. Upstream sends an event in every pass too; here it is one, when the
-// node has refused.
+// recordSkipped counts the pods whose resize is not tried again in every pass, as upstream, whether other pods of the
+// workload are changed or not. Upstream also sends an event in every pass; here there is one, after the node has
+// refused.
 func (a *actor) recordSkipped(t *task) {
 	for i := range t.decision.Pods {
 		v := &t.decision.Pods[i]

@@ -15,8 +15,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// do calls the API server. It names the pod by its UID, so that a pod of the same name
-// that came since is left alone.
+// do calls the API server with the pod's UID, so that it does not change a newer pod of the same name.
 func do(ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action) (update.Outcome, error) {
 	if a.Kind == update.Evict {
 		return evictPod(ctx, client, a)
@@ -37,9 +36,8 @@ func evictPod(ctx context.Context, client kubernetes.Interface, a update.Action)
 	return update.Failed, err
 }
 
-// resizePod resizes, then annotates: the annotations say of a pod that was resized when
-// that was, and that its start-up boost is over. An empty resize is done where a boost
-// ends, as the annotation alone makes it end.
+// resizePod resizes the pod, then annotates it with the time of the resize, and removes the annotation of its start-up
+// boost. For the end of a boost an empty resize succeeds, because removing the annotation is enough.
 func resizePod(
 	ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action,
 ) (update.Outcome, error) {
@@ -67,7 +65,7 @@ func resizePod(
 		annotations[observevertical.AnnotationBoostPrefix+container] = nil
 	}
 	if err := podchange.Annotate(ctx, client, pod, annotations); err != nil {
-		// The resize is done; upstream goes on as well.
+		// The resize has succeeded; upstream continues too.
 		log.Info("pod resized, but annotating it failed", "pod", a.Pod.Name, "err", err.Error())
 	}
 	return update.Done, nil

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// unboostPeriod is the time between two checks for start-up boosts that are over.
+	// unboostPeriod is the time between two checks for start-up boosts that have ended.
 	unboostPeriod = 5 * time.Second
-	// unboostRetry is after how long a boost that could not be ended is tried again.
+	// unboostRetry is the time until the next attempt after removing a boost failed.
 	unboostRetry = time.Minute
 )
 
-// boosts ends start-up boosts that are over. It runs between passes.
+// boosts removes start-up boosts that have ended. It runs between passes.
 type boosts struct {
 	workloads *workloads.Finder
 	decider   *decider
 	actor     *actor
-	// interval is how long it may take, workers how many workloads are handled at a time.
+	// interval is the longest duration of a run, workers the number of workloads handled at once.
 	interval time.Duration
 	workers  int
-	// retryAt is when boosts that could not be ended are tried again, by pod.
+	// retryAt is when the next attempt for a pod is due after a failure.
 	retryAt map[types.UID]time.Time
 }
 
-// end ends the start-up boosts that are over, whether the admission controller is alive or not: the pods are not made
-// anew.
+// end removes the start-up boosts that have ended. It does not need the admission controller: the pods are not
+// replaced.
 func (b *boosts) end(ctx context.Context) {
 	now := time.Now()
 	if !b.isDue(now) {
@@ -72,7 +72,7 @@ func (b *boosts) end(ctx context.Context) {
 	}
 }
 
-// isDue reports whether there is a ready pod whose boost may be over.
+// isDue reports whether there is a ready pod whose boost may have ended.
 func (b *boosts) isDue(now time.Time) bool {
 	for pod := range b.workloads.ReadyBoosted() {
 		if !now.Before(b.retryAt[pod.UID]) {
@@ -82,7 +82,7 @@ func (b *boosts) isDue(now time.Time) bool {
 	return false
 }
 
-// endOf ends those of one workload, and returns the pods where that failed.
+// endOf removes the boosts of one workload, and returns the pods for which that failed.
 func (b *boosts) endOf(ctx context.Context, t *task) (failed []types.UID) {
 	var ok bool
 	defer b.actor.guard.catch(t.Workload, &ok)

@@ -8,15 +8,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// clusterBudget is what may be evicted in the whole cluster; several workers share
-// it.
+// clusterBudget limits the evictions in the whole cluster; workers share it.
 type clusterBudget struct {
 	mu sync.Mutex
 
 	// What follows is guarded by mu.
 
 	left disruption.ClusterBudget
-	// pods is how many have a VerticalPodAutoscaler.
+	// pods is the number of pods with a VerticalPodAutoscaler.
 	pods int
 	// refused is the first workload of a pass whose eviction has to wait.
 	refused string
@@ -24,7 +23,7 @@ type clusterBudget struct {
 	hasBegun bool
 }
 
-// newClusterBudget is what the flags allow; without the divergence it has no bound.
+// newClusterBudget returns the budget of the flags; without the divergence it is unlimited.
 func newClusterBudget(cfg *Config) *clusterBudget {
 	b := &clusterBudget{}
 	if cfg.Defaults.Divergences.Has(divergence.ClusterBudget) {
@@ -49,14 +48,14 @@ func (b *clusterBudget) refund() {
 	b.left.Refund()
 }
 
-// firstRefused is the key of the first workload of the pass whose eviction has to wait; empty if none has to.
+// firstRefused returns the key of the first workload of the pass whose eviction has to wait; empty if there is none.
 func (b *clusterBudget) firstRefused() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.refused
 }
 
-// evictionsLeft is how many pods may still be evicted; nil is no bound.
+// evictionsLeft returns the number of pods that may still be evicted; nil without a limit.
 func (b *clusterBudget) evictionsLeft(now time.Time) *int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,8 +65,8 @@ func (b *clusterBudget) evictionsLeft(now time.Time) *int {
 	return nil
 }
 
-// begin counts the pods of a pass. The first pass of a process counts what the one
-// before evicted, as far as pods show it.
+// begin counts the pods of a pass. The first pass of a process includes the evictions of the previous process, as far
+// as pods show them.
 func (b *clusterBudget) begin(now time.Time, tasks []*task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,15 +8,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// quotaClaims are what the changes of a pass take of quotas, by namespace. Workers share
-// them: a quota's status counts a new pod only once the API server has seen it, and two
-// workloads must not both take what is left until then.
+// quotaClaims has the shares of quotas that the changes of a pass use, by namespace. Workers share it: a quota's status
+// counts a new pod only once the API server has seen it, and two workloads must not use the same remainder until then.
 type quotaClaims struct {
 	mu sync.Mutex
 	by map[string]*resize.Claims // guarded by mu
 }
 
-// begin forgets what the pass before took: by now quotas say it themselves.
+// begin drops the claims of the last pass: the quotas' statuses include them by now.
 func (q *quotaClaims) begin() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -37,7 +36,7 @@ func (q *quotaClaims) of(namespace string) *namespaceClaims {
 	return &namespaceClaims{mu: &q.mu, claims: claims}
 }
 
-// namespaceClaims lock what the core claims.
+// namespaceClaims adds a lock to the core's claims.
 type namespaceClaims struct {
 	mu     *sync.Mutex
 	claims *resize.Claims // guarded by mu

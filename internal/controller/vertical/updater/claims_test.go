@@ -11,14 +11,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Each pod grows by 400m and fits alone. Of three workloads in a namespace whose quota has a core left two pods are
-// evicted in a pass, whoever they belong to; another namespace has nothing to do with it, and what was refused takes
-// nothing.
+// Each pod grows by 400m and fits alone. If three workloads share a namespace whose quota has a core left, a pass
+// evicts two pods, of any of them; another namespace is not affected, and a refused eviction uses no quota.
 func TestQuotaHoldsForAllWorkloadsOfANamespace(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Defaults.Divergences = allAtOnce
-		// Under a rate limit one worker acts. With more, a pod waits for the next pass if what it needs is taken by
-		// an eviction that the API server is about to refuse.
+		// With a rate limit one worker acts. With more, a pod waits for the next pass if an eviction that the API server is
+		// about to refuse has claimed its quota.
 		c.EvictionRate, c.EvictionBurst = 1000, 100
 	}, "web", "api", "jobs", "bank")
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}

@@ -11,9 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// stopEvictions leaves evictions out that the state of the whole cluster forbids:
-// most nodes are not ready, or several workloads had replacements without what is
-// recommended.
+// stopEvictions removes the evictions that the state of the whole cluster forbids: most nodes are not ready, or
+// replacements of several workloads came without the recommendation.
 func stopEvictions(now time.Time, tasks []*task, nodes []any, divergences divergence.Set) {
 	if divergences.Has(divergence.ClusterBudget) && mostNodesNotReady(nodes) {
 		for _, t := range tasks {
@@ -24,28 +23,27 @@ func stopEvictions(now time.Time, tasks []*task, nodes []any, divergences diverg
 	if !divergences.Has(divergence.CircuitBreaker) {
 		return
 	}
-	var overview disruption.ClusterCircuit
+	var circuit disruption.ClusterCircuit
 	for _, t := range tasks {
-		overview.Add(t.VPA.Namespace, &t.state.Circuit)
+		circuit.Add(t.VPA.Namespace, &t.state.Circuit)
 	}
-	open, tries := overview.Open(now)
+	open, tries := circuit.Open(now)
 	if !open {
 		return
 	}
-	tried := (*task)(nil)
+	var trial *task
 	if tries {
-		tried = trialWorkload(tasks)
+		trial = trialWorkload(tasks)
 	}
 	for _, t := range tasks {
-		if t != tried {
+		if t != trial {
 			t.stopEvictions(reason.ClusterNotAdmitted)
 		}
 	}
 }
 
-// trialWorkload is the workload whose pod is evicted to see whether admission works again: one
-// that has failed the least, as it may fail for a reason of its own. Nil if none is to be
-// evicted.
+// trialWorkload returns the workload whose pod is evicted to test whether admission works again: the one with the
+// fewest failures, because another may fail for a reason of its own. It returns nil if no pod is to be evicted.
 func trialWorkload(tasks []*task) *task {
 	var best *task
 	for _, t := range tasks {
@@ -57,7 +55,7 @@ func trialWorkload(tasks []*task) *task {
 	return best
 }
 
-// mostNodesNotReady: one that says nothing of it is taken for ready.
+// mostNodesNotReady counts nodes without the condition Ready as ready.
 func mostNodesNotReady(nodes []any) bool {
 	down := 0
 	for _, object := range nodes {

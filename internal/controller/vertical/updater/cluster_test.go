@@ -24,7 +24,8 @@ func names(n int) []string {
 	return all
 }
 
-// Of twenty workloads with two pods each ten pods go within a window, and the others have their turn in the next pass.
+// Twenty workloads have two pods each: ten pods are evicted within a window, and the others get their turn in the next
+// pass.
 func TestEvictionsOfTheClusterAreBounded(t *testing.T) {
 	for want, set := range map[int]divergence.Set{10: allAtOnce, 40: allAtOnce &^ divergence.ClusterBudget} {
 		r := newRig(t, func(c *Config) {
@@ -44,7 +45,7 @@ func TestEvictionsOfTheClusterAreBounded(t *testing.T) {
 		if r.passOnce(); len(r.evicted) != 20 {
 			t.Errorf("%d evicted a window later", len(r.evicted))
 		}
-		// What is not done counts for nothing.
+		// An action that was not done does not count.
 		r.passes.actor.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
 		r.refuse = func(string) error { return fmt.Errorf("not now") }
 		r.passOnce()
@@ -75,7 +76,8 @@ func TestNoEvictionWhileMostNodesAreDown(t *testing.T) {
 	}
 }
 
-// Three workloads whose replacements came up as they were stop the others, too. One pod is tried after their pauses.
+// Three workloads whose replacements came up unchanged stop the others, too. After their pauses one pod is evicted as a
+// test.
 func TestWorkloadsThatFailAlikeStopTheCluster(t *testing.T) {
 	shop, two := names(5), append([]string{"bank00"}, names(4)...)
 	for why, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// StatusClient writes status, each writer its own part.
+// StatusClient writes statuses. Each writer changes its own part only.
 type StatusClient interface {
 	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
 		Change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
@@ -25,38 +25,36 @@ type StatusClient interface {
 
 var _ StatusClient = (*vpa.Client)(nil)
 
-// conditionMetrics has the series that the Writer sets.
+// conditionMetrics has the series of the conditionWriter.
 type conditionMetrics struct {
-	// Waiting is how many writes wait or are under way, Latency how long it took until
-	// none was.
+	// Waiting is the number of writes that wait or are in progress, Latency the time until there was none.
 	Waiting prometheus.Gauge
 	Latency prometheus.Observer
 }
 
 const (
-	// writers is how many objects are written at a time.
+	// writers is the number of concurrent writes.
 	writers = 8
-	// DrainTimeout is how long the end of the process waits for what is not written yet.
+	// DrainTimeout is the longest wait for unwritten conditions at the end of the process.
 	DrainTimeout = 10 * time.Second
 )
 
 // conditionUpdate is one condition of an object.
 type conditionUpdate struct {
-	// change puts it into a status; false if it is there already.
+	// change sets it in a status; false if the status has it already.
 	change func(*vpav1.VerticalPodAutoscalerStatus) bool
-	// written, if there is one, is called once it was written.
+	// written, if it is not nil, is called after the write.
 	written func()
 }
 
-// pendingConditions is what is to be written of an object, by the conditions' types: of each the
-// latest.
+// pendingConditions has the conditions to write to an object, the latest of each type.
 type pendingConditions struct {
 	name    types.NamespacedName
 	updates map[string]conditionUpdate
 }
 
-// conditionWriter has a queue of objects. An object has one writer at a time. What is lost with
-// the process, the next one's first pass finds again.
+// conditionWriter has a queue of objects. One goroutine at a time writes to an object. Conditions that are lost at the
+// end of the process are found again by the first pass of the next one.
 type conditionWriter struct {
 	statuses StatusClient
 	objects  cache.Store
@@ -66,12 +64,12 @@ type conditionWriter struct {
 
 	mu      sync.Mutex
 	pending map[types.UID]pendingConditions // guarded by mu
-	// open is how many writes wait or are under way, and since when there are some.
+	// open is the number of writes that wait or are in progress, since is when the first of them started to wait.
 	open  int       // guarded by mu
 	since time.Time // guarded by mu
 }
 
-// newConditionWriter makes a Writer that writes nothing before Run. objects is the cache of the
+// newConditionWriter returns a conditionWriter that writes nothing before Run. objects is the cache of the
 // VerticalPodAutoscalers.
 func newConditionWriter(
 	statuses StatusClient, objects cache.Store, m conditionMetrics, log logr.Logger,
@@ -82,8 +80,8 @@ func newConditionWriter(
 	}
 }
 
-// Set has the condition written, unless the object has it already. A status that changes does so now: want.Since is
-// set. written, if it is not nil, is called once the condition was written.
+// Set queues the write of a condition, unless the object has it already. want.Since is set to the current time, for a
+// status that changes. written, if it is not nil, is called after the write.
 func (w *conditionWriter) Set(vpa *vpav1.VerticalPodAutoscaler, want condition.Condition, written func()) {
 	want.Since = time.Now()
 	w.enqueue(vpa, want.Type, conditionUpdate{
@@ -95,7 +93,7 @@ func (w *conditionWriter) Set(vpa *vpav1.VerticalPodAutoscaler, want condition.C
 	})
 }
 
-// Remove has the condition of this type removed.
+// Remove queues the removal of the condition of this type.
 func (w *conditionWriter) Remove(vpa *vpav1.VerticalPodAutoscaler, kind string) {
 	w.enqueue(vpa, kind, conditionUpdate{change: func(s *vpav1.VerticalPodAutoscalerStatus) (isChanged bool) {
 		s.Conditions, isChanged = observevertical.Conditions.Remove(s.Conditions, kind)
@@ -103,7 +101,7 @@ func (w *conditionWriter) Remove(vpa *vpav1.VerticalPodAutoscaler, kind string) 
 	}})
 }
 
-// enqueue replaces an update of the same type that waits.
+// enqueue replaces a waiting update of the same type.
 func (w *conditionWriter) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string, u conditionUpdate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,15 +112,15 @@ func (w *conditionWriter) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string,
 			updates: map[string]conditionUpdate{},
 		}
 		w.pending[vpa.UID] = p
-		w.count(1)
+		w.countLocked(1)
 	}
 	p.updates[kind] = u
 	w.queue.Add(vpa.UID)
 }
 
-// count is called with mu held. How long it took to write all conditions is a step of its
-// own in upstream's series, which is no part of a pass.
-func (w *conditionWriter) count(change int) {
+// countLocked updates the series. Upstream's series has a step for the time to write all conditions, which is not part
+// of a pass.
+func (w *conditionWriter) countLocked(change int) {
 	if w.open == 0 {
 		w.since = time.Now()
 	}
@@ -133,9 +131,8 @@ func (w *conditionWriter) count(change int) {
 	}
 }
 
-// Run starts the writers. The function that it returns ends them, once everything is
-// written or DrainTimeout is over. ctx does not end them: a process that no longer leads
-// still writes why its last pass changed nothing.
+// Run starts the writers. end stops them once everything is written, or after DrainTimeout. ctx does not stop them: a
+// process that no longer leads still writes why its last pass changed nothing.
 func (w *conditionWriter) Run(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
@@ -154,11 +151,10 @@ func (w *conditionWriter) Run(ctx context.Context) (end func()) {
 	}
 }
 
-// Waiting is how many objects wait to be written.
+// Waiting returns the number of objects that wait.
 func (w *conditionWriter) Waiting() int { return w.queue.Len() }
 
-// WriteNext writes the conditions of one object, and waits for one; false when there will
-// be no more.
+// WriteNext waits for an object and writes its conditions; false once there will be no more.
 func (w *conditionWriter) WriteNext(ctx context.Context) bool {
 	uid, ended := w.queue.Get()
 	if ended {
@@ -172,13 +168,13 @@ func (w *conditionWriter) WriteNext(ctx context.Context) bool {
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.count(-1)
+		w.countLocked(-1)
 	}()
-	// The cache has the latest version: what a pass saw may be old by now.
+	// Use the latest version, from the cache: that of the pass may be old by now.
 	object, _, err := w.objects.GetByKey(p.name.String())
 	vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
 	if err != nil || !ok || vpa.UID != uid {
-		return true // The object is gone.
+		return true // The object was deleted.
 	}
 	w.write(ctx, vpa, p.updates)
 	return true

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// slow is an API server that takes a second for each status, for ever if it is stuck.
+// slow is an API server that takes a second for each status write, or for ever if it is stuck.
 type slow struct {
 	mu      sync.Mutex
 	busy    map[string]int      // guarded by mu
@@ -60,14 +60,14 @@ func (s *slow) count(name string, change int) {
 	s.most = max(s.most, s.busy[name])
 }
 
-// of is how many of the object's statuses are being written.
+// of returns how many of the object's statuses are being written.
 func (s *slow) of(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.busy[name]
 }
 
-// withConditions are those of a controller whose objects say nothing yet.
+// withConditions returns a conditionWriter whose objects have no conditions yet.
 func withConditions(t *testing.T, statuses StatusClient, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Statuses = statuses }, names...)
@@ -86,7 +86,7 @@ func (r *rig) object(name string) *vpav1.VerticalPodAutoscaler {
 	return object.(*vpav1.VerticalPodAutoscaler)
 }
 
-// What comes while an object's condition is being written waits, and of that only the last is written.
+// Updates during the write of an object's condition wait, and only the last of them is written.
 func TestTheLatestConditionIsWritten(t *testing.T) {
 	statuses := newSlow()
 	r := withConditions(t, statuses, "web", "api")
@@ -122,7 +122,7 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 	}
 }
 
-// The process ends although the API server does not answer, and not before it has had time to.
+// The process ends although the API server does not respond, but not before DrainTimeout.
 func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	statuses := newSlow()
 	statuses.stuck = true
@@ -139,7 +139,8 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	})
 }
 
-// Conditions of two kinds are one write, told is called for what was new, and nobody is told who is another by now.
+// Conditions of two types are written together, written is called for the changed ones, and not for an object that was
+// replaced meanwhile.
 func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
 	r := newRig(t, nil, "web", "gone")
 	told := map[string]int{}

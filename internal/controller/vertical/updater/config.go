@@ -20,16 +20,15 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Config is what a Controller needs.
+// Config configures a Controller.
 type Config struct {
 	Client   kubernetes.Interface
 	Statuses StatusClient
 	// Sources are started by the process.
 	workloads.Sources
-	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
+	// Conflicts returns the conflicts with horizontal autoscalers; it may be nil.
 	Conflicts func(*vpav1.VerticalPodAutoscaler, []string) []conflict.Conflict
-	// Used reads what the containers of a workload's pods use, by the pods' names; nil
-	// where that is not known.
+	// Used reads the use of the containers of a workload's pods, by the pods' names; nil without a source.
 	Used func(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts
 	// Resizes reports whether the API server can resize pods; nil if it can.
 	Resizes    func() bool
@@ -37,22 +36,22 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 
-	// Defaults are what the operator asks for where an object says nothing.
+	// Defaults has the operator's settings, for fields that an object does not set.
 	Defaults update.Policy
 	Gates    observevertical.Gates
 	Lease    admission.Lease
 	// Interval is the time between passes, and the longest that one may take.
 	Interval time.Duration
-	// EvictionRate and EvictionBurst limit evictions, and resizes for themselves.
+	// EvictionRate and EvictionBurst limit evictions and, separately, resizes.
 	EvictionRate  float64
 	EvictionBurst int
-	// MaxEvictionPercent of all pods with a VerticalPodAutoscaler may be evicted within
-	// MaxEvictionWindow; 0 is no bound.
+	// MaxEvictionPercent of all pods with a VerticalPodAutoscaler may be evicted within MaxEvictionWindow; 0 means no
+	// limit.
 	MaxEvictionPercent float64
 	MaxEvictionWindow  time.Duration
-	// UnboostWorkers is how many start-up boosts are ended at a time.
+	// UnboostWorkers is the number of workloads whose start-up boosts are removed at once.
 	UnboostWorkers int
-	// Namespace is the only one whose objects are read; all if it is empty. Ignored are left out.
+	// Namespace restricts the objects to one namespace; empty means all. Those in Ignored are excluded.
 	Namespace string
 	Ignored   []string
 }

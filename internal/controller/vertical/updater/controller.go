@@ -1,5 +1,5 @@
-// Package updater is the loop that brings recommendations to running pods: it
-// evicts them, or resizes them in place, as the core decides.
+// Package updater is the loop that applies recommendations to running pods: it evicts them, or resizes them in place,
+// as the core decides.
 package updater
 
 import (
@@ -21,7 +21,7 @@ import (
 type Controller struct {
 	cfg       Config
 	workloads *workloads.Finder
-	// changes are noted by the informer.
+	// changes is a handler of the informer.
 	changes    admission.Changes
 	admission  *admission.Watch
 	conditions *conditionWriter
@@ -32,8 +32,7 @@ type Controller struct {
 	active atomic.Int64
 }
 
-// New checks the configuration and adds what it needs to the informers, which must
-// not run yet.
+// New checks the configuration and adds handlers and indexes to the informers, which must not run yet.
 func New(cfg Config) (*Controller, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func New(cfg Config) (*Controller, error) {
 	return c, nil
 }
 
-// wire makes the passes, and what ends start-up boosts between them.
+// wire creates the passes and boosts.
 func (c *Controller) wire(m *metrics) {
 	cfg, objects := &c.cfg, c.cfg.Autoscalers.GetStore()
 	actor := newActor(cfg, m, &c.changes)
@@ -81,8 +80,8 @@ func (c *Controller) wire(m *metrics) {
 	}
 }
 
-// Run passes over all workloads every interval until ctx ends. As upstream, the
-// first pass is one interval after the start.
+// Run runs a pass over all workloads every interval until ctx ends. As upstream, the first pass is one interval after
+// the start.
 func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.workloads.HasSynced) {
 		return nil
@@ -121,7 +120,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 }
 
-// Ready is an error until the caches are filled.
+// Ready returns an error until the caches are filled.
 func (c *Controller) Ready() error {
 	if !c.synced.Load() {
 		return errors.New("updater: caches are being filled")
@@ -129,11 +128,10 @@ func (c *Controller) Ready() error {
 	return nil
 }
 
-// healthyPasses is after how many intervals without a pass the loop counts as
-// stuck, as upstream.
+// healthyPasses is the number of intervals without a pass after which the loop counts as stuck, as upstream.
 const healthyPasses = 5
 
-// Alive is an error if no pass has ended for long.
+// Alive returns an error if no pass has ended for that long.
 func (c *Controller) Alive() error {
 	last := c.active.Load()
 	if since := time.Since(time.Unix(0, last)); last != 0 && since > healthyPasses*c.cfg.Interval {

@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// decider has the core decide about workloads, from the states that the passes before left.
+// decider decides workloads, with the states from the last pass.
 type decider struct {
 	guard     guard
 	workloads *workloads.Finder
 	states    *states
 }
 
-// decideAll decides about each workload, in the order of their keys. It begins after last, where the pass before was
+// decideAll decides each workload, in the order of their keys. It starts after last, at which the last pass was
 // stopped.
 func (d *decider) decideAll(found []*workloads.Workload, last string) []*task {
 	byKey := make(map[string]*workloads.Workload, len(found))
@@ -35,8 +35,7 @@ func (d *decider) decideAll(found []*workloads.Workload, last string) []*task {
 	return tasks
 }
 
-// decide reports whether there is a decision. What goes wrong with one object
-// does not keep the others from theirs.
+// decide reports whether there is a decision. A panic over one object does not stop the decisions on the others.
 func (d *decider) decide(now time.Time, t *task, shared *workloads.Shared) (ok bool) {
 	defer d.guard.catch(t.Workload, &ok)
 	t.observed = d.workloads.Observation(t.Workload, shared)

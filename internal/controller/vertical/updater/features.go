@@ -12,7 +12,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// features reports what objects ask for and do not get: what a feature gate switches off, or the cluster does not have.
+// features reports settings of objects that have no effect, because a feature gate is off or the cluster lacks support.
 type features struct {
 	gates observevertical.Gates
 	// resizes reports whether the API server can resize pods; nil if it can.
@@ -23,7 +23,7 @@ type features struct {
 	events     record.EventRecorder
 }
 
-// report has the condition of each object written that asks for something in vain, with one event.
+// report sets a condition on each object with such a setting, with one event.
 func (f *features) report() {
 	has := report.Features{
 		InPlace: f.gates.InPlace, CPUStartupBoost: f.gates.CPUStartupBoost, PerVPAConfig: f.gates.PerVPAConfig,

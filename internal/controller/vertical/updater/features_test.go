@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// What an object asks for in vain stands in its status and in one event, also while nobody renews the Lease, and goes
-// when the feature comes.
+// A setting without effect is reported in the object's status and in one event, also while the Lease is not renewed,
+// until the feature is available.
 func TestFeaturesThatAreOff(t *testing.T) {
 	canResize := false
 	r := newRig(t, func(c *Config) {

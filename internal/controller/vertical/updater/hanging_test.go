@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
-// hungScales never answer.
+// hungScales never respond.
 type hungScales struct{ scaleclient.ScaleInterface }
 
 func (s hungScales) Scales(string) scaleclient.ScaleInterface { return s }
@@ -32,8 +32,8 @@ func (hungScales) Get(
 	return nil, ctx.Err()
 }
 
-// One definition's conversion webhook hangs: 60 of its objects own pods, and 60 objects
-// name such ones as their targets. The pods of another workload are updated all the same.
+// One definition's conversion webhook hangs: 60 of its objects own pods, and 60 objects name such ones as their
+// targets. The pods of another workload are still updated.
 func TestHungOwnersDoNotStopThePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

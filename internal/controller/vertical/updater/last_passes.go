@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// lastPasses are the results of passes, for explanations of them.
+// lastPasses has the results of passes, for plimsoll explain.
 type lastPasses struct {
 	mu sync.Mutex
 
@@ -22,18 +22,17 @@ type lastPasses struct {
 	results map[types.NamespacedName]passResult
 }
 
-// passResult is what a pass saw of a workload, and what it came to. It is not changed
-// once it is recorded.
+// passResult is the result of a pass for a workload. It is immutable once it is recorded.
 type passResult struct {
 	at    time.Time
 	uid   types.UID
 	state update.State
-	// toUpdate are the pods that should be changed, or were.
+	// toUpdate has the pods that should have been changed, or were.
 	toUpdate []podResult
 	nodes    map[string]resize.Node
-	// used is what containers used, by the pods' UIDs and their names.
+	// used is the use of containers, by the pods' UIDs and their names.
 	used map[string]map[string]vertical.Amounts
-	// evictionsStopped is why nothing was evicted in the whole cluster.
+	// evictionsStopped is the reason for no evictions in the whole cluster.
 	evictionsStopped reason.Reason
 	failedCreate     bool
 }
@@ -44,8 +43,7 @@ type podResult struct {
 	reason, blockedBy reason.Reason
 }
 
-// record keeps what a pass came to, instead of what the one before did. Objects that
-// are gone are forgotten.
+// record replaces the results of the last pass, and drops those of deleted objects.
 func (m *lastPasses) record(at time.Time, tasks []*task, isKnown func(types.UID) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +72,7 @@ func (m *lastPasses) record(at time.Time, tasks []*task, isKnown func(types.UID)
 	}
 }
 
-// recordSkipped records that a pass was left out, as the Lease is not renewed.
+// recordSkipped records that a pass was skipped because the Lease is not renewed.
 func (m *lastPasses) recordSkipped() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// metrics are upstream's series by its names and labels, and Plimsoll's own.
+// metrics has upstream's series with their names and labels, and Plimsoll's own.
 type metrics struct {
 	controlled, evictable, withEvictable, withEvicted *prometheus.GaugeVec
 	resizable, withResizable, withResized             *prometheus.GaugeVec
@@ -21,10 +21,9 @@ type metrics struct {
 	lease                                             *prometheus.CounterVec
 	latency                                           *prometheus.HistogramVec
 
-	// blocked counts pods of the last pass that should be changed and were not, by the
-	// reason.
+	// blocked counts the pods that the last pass should have changed and did not, by the reason.
 	blocked *prometheus.GaugeVec
-	// waiting is how many conditions' writes wait or are under way.
+	// waiting is the number of writes of conditions that wait or are in progress.
 	waiting prometheus.Gauge
 	panics  prometheus.Counter
 }
@@ -200,7 +199,7 @@ func (m *metrics) countPass(tasks []*task) {
 	}
 }
 
-// acted counts one action, with upstream's reasons of failures.
+// acted counts an action, with upstream's reasons of failures.
 func (m *metrics) acted(t *task, kind update.Kind, outcome update.Outcome) {
 	size, mode, name, namespace := t.Size(), t.Mode(), t.VPA.Name, t.VPA.Namespace
 	switch {
@@ -219,7 +218,7 @@ func (m *metrics) acted(t *task, kind update.Kind, outcome update.Outcome) {
 	}
 }
 
-// limited counts an action that the rate limit did not allow.
+// limited counts an action that the rate limit prevented.
 func (m *metrics) limited(t *task, kind update.Kind) {
 	size, mode, name, namespace := t.Size(), t.Mode(), t.VPA.Name, t.VPA.Namespace
 	if kind == update.Evict {
@@ -233,7 +232,7 @@ func (m *metrics) skipped(t *task) {
 	m.infeasible.WithLabelValues(t.Size(), t.VPA.Name, t.VPA.Namespace).Inc()
 }
 
-// forget removes the series of an object that is gone.
+// forget removes the series of a deleted object.
 func (m *metrics) forget(object types.NamespacedName) {
 	labels := prometheus.Labels{labelName: object.Name, labelNamespace: object.Namespace}
 	for _, counter := range []*prometheus.CounterVec{m.evicted, m.failedEvictions, m.resized, m.failedResizes,

@@ -15,10 +15,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// stalePasses is how many passes are left out before objects say why.
+// stalePasses is the number of skipped passes in a row from which objects get a condition.
 const stalePasses = 2
 
-// passes are the updater's passes over all workloads. One runs at a time.
+// passes runs the updater's passes over all workloads. One runs at a time.
 type passes struct {
 	objects     cache.Store
 	divergences divergence.Set
@@ -31,14 +31,13 @@ type passes struct {
 	actor       *actor
 	conditions  *conditionWriter
 	results     lastPasses
-	// stoppedAt is where the last pass that was stopped ended.
+	// stoppedAt is the workload at which the last pass was stopped.
 	stoppedAt string
-	// stale counts passes that were left out as the Lease was not renewed.
+	// stale counts the passes in a row that were skipped because the Lease was not renewed.
 	stale int
 }
 
-// pass decides and acts on all workloads once. What it has no time for, the next one begins
-// with.
+// pass decides and acts on all workloads once. The next pass starts with those for which there was no time.
 func (p *passes) pass(ctx context.Context) {
 	timer, began := p.metrics.begin(), time.Now()
 	defer timer.total()
@@ -66,7 +65,7 @@ func (p *passes) pass(ctx context.Context) {
 	p.enqueueConditions(tasks)
 }
 
-// checkAdmission reads the Lease. If it is not renewed for a while, the condition of objects says so.
+// checkAdmission reads the Lease. After stalePasses passes without a renewal it sets a condition on the objects.
 func (p *passes) checkAdmission(ctx context.Context) bool {
 	alive, err := p.admission.Alive(ctx)
 	if alive {
@@ -91,7 +90,7 @@ func (p *passes) checkAdmission(ctx context.Context) bool {
 	return false
 }
 
-// saveStates keeps what the next pass has to know.
+// saveStates stores the states for the next pass.
 func (p *passes) saveStates(tasks []*task) {
 	for _, t := range tasks {
 		p.decider.states.set(t.VPA, t.state)
@@ -101,8 +100,8 @@ func (p *passes) saveStates(tasks []*task) {
 	}
 }
 
-// enqueueConditions says what has become of each workload, once nothing more is done: while pods
-// are changed, the API server has enough to do.
+// enqueueConditions queues the condition of each workload at the end of the pass, to keep the load on the API server
+// low while pods are changed.
 func (p *passes) enqueueConditions(tasks []*task) {
 	for _, t := range tasks {
 		if condition, ok := report.Of(&t.decision); ok {

@@ -10,9 +10,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// rateLimits bound evictions and resizes, each for themselves. Workers share them.
+// rateLimits bounds evictions and resizes separately. Workers share it.
 type rateLimits struct {
-	// interval is how long a pass may take.
+	// interval is the longest duration of a pass.
 	interval time.Duration
 
 	mu        sync.Mutex
@@ -25,8 +25,7 @@ func newRateLimits(cfg *Config) *rateLimits {
 	return &rateLimits{interval: cfg.Interval, evictions: full, resizes: full}
 }
 
-// empty leaves nothing of the burst: a process before this one may have used it up a
-// moment ago.
+// empty uses up the burst: the previous process may have used it a moment ago.
 func (l *rateLimits) empty(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,8 +38,7 @@ func (l *rateLimits) left() (evictions, resizes disruption.Bucket) {
 	return l.evictions, l.resizes
 }
 
-// wait waits until the rate limit allows the action; false if that is not within
-// the pass.
+// wait waits until the rate limit allows the action; false if that is not before the end of the pass.
 func (l *rateLimits) wait(ctx context.Context, kind update.Kind) bool {
 	deadline, ends := ctx.Deadline()
 	if ends {

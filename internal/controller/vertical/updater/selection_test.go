@@ -15,7 +15,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// An older object in mode Initial is the one that admission takes: the younger one evicts nothing.
+// An older object in mode Initial is the one that admission uses: the younger one evicts nothing.
 func TestUpdaterTakesWhatAdmissionTakes(t *testing.T) {
 	for want, set := range map[int]divergence.Set{0: allAtOnce, 2: allAtOnce &^ divergence.OneObject} {
 		r := newRig(t, func(c *Config) { c.Defaults.Divergences = set }, "web")
@@ -36,7 +36,7 @@ func TestUpdaterTakesWhatAdmissionTakes(t *testing.T) {
 	}
 }
 
-// An older object for a workload of another group with the same kind and name is none of this workload's.
+// An older object for a workload of another group with the same kind and name does not apply to this workload.
 func TestObjectOfAnotherGroup(t *testing.T) {
 	r := newRig(t, nil, "web")
 	other := autoscaler("web")
@@ -57,7 +57,7 @@ func TestObjectOfAnotherGroup(t *testing.T) {
 	}
 }
 
-// What admission never looks at, its Lease says: nothing there is evicted.
+// The Lease lists the namespaces that admission ignores: nothing in them is evicted.
 func TestNamespacesThatAdmissionIgnores(t *testing.T) {
 	for why, c := range map[string]struct {
 		annotation, value string

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Pods whose node has refused are counted in every pass, although none of the workload is changed. The pass in which
-// the node refuses is no skip, and has the one event.
+// Pods whose node has refused are counted in every pass, although no pod of the workload is changed. The pass in which
+// the node refuses does not count as a skip, and has the one event.
 func TestSkippedPodsAreCountedInEveryPass(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Gates.InPlace, c.Defaults.Divergences = true, allAtOnce&^divergence.ResizeChecks

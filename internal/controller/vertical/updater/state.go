@@ -11,8 +11,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// UpdaterState is what the updater remembers of an object, nil for one that no pass has
-// looked at. It may be called by many goroutines.
+// UpdaterState returns the updater's state of an object; nil if no pass has decided it. It is safe for concurrent use.
 func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical.Updater {
 	l, stale, ok := c.passes.results.of(object)
 	if !ok && !stale {
@@ -30,7 +29,7 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical
 	}
 	u.EvictionsLeft = c.passes.actor.budget.evictionsLeft(next)
 	if !ok {
-		// The circuit and the timers are taken from the pods, as the first pass will do.
+		// The first pass will derive the circuit breaker and the timers from the pods.
 		u.Time, u.State = time.Time{}, update.State{}
 	}
 	for _, v := range l.toUpdate {

@@ -23,9 +23,9 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// TestMemory: what a pass came to is told of each pod that should be changed, with what is remembered, and nothing of
-// an object that is gone or that no pass looked at.
-func TestMemory(t *testing.T) {
+// TestUpdaterState: it has the result of the last pass for each pod that should be changed, and the history, but
+// nothing about a deleted object or one that no pass has decided.
+func TestUpdaterState(t *testing.T) {
 	r := newRig(t, nil, "web", "api")
 	web := types.NamespacedName{Namespace: namespace, Name: "web"}
 	if u := r.UpdaterState(web); u != nil {
@@ -54,8 +54,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfEvictions: what was done is told, and what is told is not changed by the next pass.
-func TestMemoryOfEvictions(t *testing.T) {
+// TestUpdaterStateOfEvictions: it has the actions, and the next pass does not change a returned state.
+func TestUpdaterStateOfEvictions(t *testing.T) {
 	r := newRig(t, nil, "web")
 	r.passOnce()
 	u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})
@@ -70,9 +70,9 @@ func TestMemoryOfEvictions(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTheCluster: why nothing is evicted in the whole cluster is told, and how many pods still may be once the
-// next pass begins; and that pods cannot be created.
-func TestMemoryOfTheCluster(t *testing.T) {
+// TestUpdaterStateOfTheCluster: it has the reason why nothing is evicted in the whole cluster, the number of pods that
+// may still be evicted once the next pass begins, and whether pods cannot be created.
+func TestUpdaterStateOfTheCluster(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Defaults.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = allAtOnce, 10, time.Hour
 	}, names(3)...)
@@ -100,8 +100,8 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestMemoryOfUse: what containers used is told of the pods that should be resized, as far as it was known.
-func TestMemoryOfUse(t *testing.T) {
+// TestUpdaterStateOfUse: it has the use of containers of the pods that should be resized, as far as it is known.
+func TestUpdaterStateOfUse(t *testing.T) {
 	web := types.NamespacedName{Namespace: namespace, Name: "web"}
 	use := map[string]vertical.Amounts{"app": vertical.Amounts{}.With(vertical.Memory, 5)}
 	r := newRig(t, func(c *Config) {
@@ -122,8 +122,8 @@ func TestMemoryOfUse(t *testing.T) {
 	}
 }
 
-// TestMemoryOfStaleLease: that passes are left out is told of all objects, of those too that no pass has looked at.
-func TestMemoryOfStaleLease(t *testing.T) {
+// TestUpdaterStateOfStaleLease: it reports skipped passes for all objects, also for those that no pass has decided.
+func TestUpdaterStateOfStaleLease(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Lease.Timeout = time.Nanosecond }, "web")
 	r.passOnce()
 	u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// states are what the next pass has to know of each object, by UID. They are the passes' own: one runs at a time.
+// states has the state of each object between passes, by UID. It needs no lock: one pass runs at a time.
 type states struct {
 	states map[types.UID]update.State
 	names  map[types.UID]types.NamespacedName
@@ -18,7 +18,7 @@ func newStates() *states {
 	return &states{states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{}}
 }
 
-// of is the zero State for an object that no pass has decided.
+// of returns the zero State for an object that no pass has decided.
 func (s *states) of(object types.UID) update.State { return s.states[object] }
 
 func (s *states) has(object types.UID) bool {
@@ -31,8 +31,8 @@ func (s *states) set(vpa *vpav1.VerticalPodAutoscaler, state update.State) {
 	s.names[vpa.UID] = types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name}
 }
 
-// prune forgets the objects that are gone, and returns the names that no object has. The states of objects whose target
-// was not found this time stay.
+// prune drops deleted objects, and returns the names that no object has any more. It keeps the states of objects whose
+// lookup failed in this pass.
 func (s *states) prune(objects cache.Store) (gone []types.NamespacedName) {
 	for uid, name := range s.names {
 		object, exists, err := objects.GetByKey(name.String())

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A pod whose object has just changed what new pods get is evicted once that has settled; others are not held up by it.
+// If an object has just changed the resources of new pods, the eviction of its pod waits until admission has the
+// change; others are not delayed.
 func TestEvictionsWaitForChangesToSettle(t *testing.T) {
 	const settles = time.Second
 	r := newRig(t, func(c *Config) { c.Interval = 5 * settles }, "fresh", "old")

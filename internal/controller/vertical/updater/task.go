@@ -10,16 +10,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// task is a workload with what was decided about it in one pass.
+// task is a workload and the decision on it in one pass.
 type task struct {
 	*workloads.Workload
 	observed *update.Observation
 	decision update.Decision
-	// state is that after the decision and what was done, before that of the pass before.
+	// state is the one after the decision and its actions, before the one of the last pass.
 	state, before update.State
-	// attempted are the UIDs of the pods that the API server was asked to change in this pass.
+	// attempted has the UIDs of the pods for which this pass called the API server.
 	attempted []string
-	// evictionsStopped is why nothing is evicted in the whole cluster.
+	// evictionsStopped is the reason for no evictions in the whole cluster.
 	evictionsStopped reason.Reason
 }
 
@@ -28,16 +28,16 @@ func (t *task) stopEvictions(why reason.Reason) {
 	t.decision.StopEvictions(why)
 }
 
-// guard keeps a defect to one object.
+// guard keeps a panic over one object from stopping the pass.
 type guard struct {
 	log    logr.Logger
 	panics prometheus.Counter
 }
 
-// catch is to be deferred. It recovers from a panic and sets ok to false.
+// catch must be deferred. It recovers from a panic and sets ok to false.
 func (g *guard) catch(w *workloads.Workload, ok *bool) {
 	if cause := recover(); cause != nil {
 		*ok = false
-		panics.Report(cause, g.log, g.panics.Inc, "a defect: the object is left out", "vpa", w.Key())
+		panics.Report(cause, g.log, g.panics.Inc, "processing an object failed", "vpa", w.Key())
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 )
 
-// When a pod that is being deleted should have gone is known to the decision: it includes the pod's grace period.
+// The observation has the time by which a pod that is being deleted should be gone, including its grace period.
 func TestDeadlinesOfDeletedPodsAreObserved(t *testing.T) {
 	r := newRig(t, nil, "web")
 	until := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))

@@ -44,7 +44,7 @@ import (
 
 const namespace = "shop"
 
-// allAtOnce lets all pods of a workload go in the first pass: nothing replaces them here.
+// allAtOnce permits the eviction of all pods of a workload in the first pass: nothing replaces them here.
 const allAtOnce = divergence.Default &^ divergence.CircuitBreaker
 
 // rig is an updater on a fake API server.
@@ -53,12 +53,12 @@ type rig struct {
 	t      *testing.T
 	client *fake.Clientset
 	events *record.FakeRecorder
-	// written are the conditions, by the object's name; several are written at a time.
+	// written has the conditions, by the object's name; several are written at once.
 	mu      sync.Mutex
 	written map[string][]vpav1.VerticalPodAutoscalerCondition // guarded by mu while a pass runs
-	// evicted are the names of pods.
+	// evicted has the names of pods.
 	evicted []string
-	// refuse is what the API server answers to an eviction.
+	// refuse returns the API server's error for an eviction.
 	refuse func(pod string) error
 }
 
@@ -75,7 +75,8 @@ func (r *rig) UpdateStatus(
 	return object, nil
 }
 
-// newRig has workloads of two pods each that request 100m, each with an object in mode Recreate that recommends 500m.
+// newRig returns a rig with workloads of two pods each that request 100m, each with an object in mode Recreate that
+// recommends 500m.
 func newRig(t *testing.T, change func(*Config), names ...string) *rig {
 	t.Helper()
 	objects := []runtime.Object{&coordinationv1.Lease{
@@ -117,7 +118,7 @@ func newRig(t *testing.T, change func(*Config), names ...string) *rig {
 		Client: r.client, Statuses: r, Events: r.events, Registerer: prometheus.NewRegistry(),
 		Sources: workloads.Sources{
 			Informers: factory, Pods: podcache.FromInformer(factory.Core().V1().Pods().Informer()), Owners: owners,
-			// It never runs: the objects are put into its store.
+			// The informer never runs: the test adds objects to its store.
 			Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0,
 				cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		},
@@ -144,7 +145,7 @@ func newRig(t *testing.T, change func(*Config), names ...string) *rig {
 	return r
 }
 
-// namespaceOf is the namespace of a workload: bank's are in one of their own.
+// namespaceOf returns the namespace of a workload: bank's are in one of their own.
 func namespaceOf(workload string) string {
 	if strings.HasPrefix(workload, "bank") {
 		return "bank"
@@ -247,7 +248,7 @@ func TestPassEvictsAndSaysSo(t *testing.T) {
 	}
 }
 
-// What holds pods back is written once, not in each pass, and keeps others' conditions.
+// The condition about blocked pods is written once, not in each pass, and keeps the conditions of other writers.
 func TestConditionIsWrittenOnce(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Defaults.MinReplicas = 3 }, "web")
 	for range 3 {
@@ -264,7 +265,7 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// Under a rate limit that allows one eviction a pass, each of several objects has its turn.
+// With a rate limit of one eviction a pass, each of several objects gets its turn.
 func TestTurns(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.EvictionRate, c.EvictionBurst, c.Interval = 0.0001, 1, time.Second }, "a", "b", "c")
 	for range 3 {
@@ -299,7 +300,7 @@ func TestStaleLease(t *testing.T) {
 	}
 }
 
-// A defect that one object brings to light keeps no other from its turn.
+// A panic over one object does not stop the others.
 func TestOneObjectDoesNotStopOthers(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Conflicts = func(vpa *vpav1.VerticalPodAutoscaler, _ []string) []conflict.Conflict {
@@ -335,7 +336,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The state of an object goes with it, and its series.
+// The state and the series of a deleted object are dropped.
 func TestForgets(t *testing.T) {
 	r := newRig(t, nil, "web")
 	r.passOnce()
@@ -352,7 +353,7 @@ func TestForgets(t *testing.T) {
 	}
 }
 
-// Several objects for one workload: the oldest has the pods.
+// If several objects have one workload, the oldest controls the pods.
 func TestTheOldestControls(t *testing.T) {
 	r := newRig(t, nil, "web")
 	younger := autoscaler("web")

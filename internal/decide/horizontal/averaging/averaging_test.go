@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestPodWindow: an average begins with readiness as soon as that is long enough ago;
-// before, it reaches back.
+// TestPodWindow: an average begins with readiness once that is long enough ago; before that, it reaches back further.
 func TestPodWindow(t *testing.T) {
 	for _, tt := range []struct{ readyFor, window, want time.Duration }{
 		{time.Hour, StableWindow, StableWindow},

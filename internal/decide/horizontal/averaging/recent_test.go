@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRecent: intervals between gaps of these milliseconds, the newest first.
+// TestRecent checks the intervals of values with gaps of these milliseconds, the newest first.
 func TestRecent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gaps, want []int64
@@ -44,8 +44,8 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// TestRecentFollowEachOther: whatever the gaps, the intervals are not empty, end with the newest value and follow each
-// other; what is in the others in full is a second long where values are dense.
+// TestRecentFollowEachOther: the intervals are never empty, end with the newest value and follow each other without
+// gaps. Where values are dense, each is a second long.
 func TestRecentFollowEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		isDense := rapid.Bool().Draw(t, "dense")

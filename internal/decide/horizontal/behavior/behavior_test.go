@@ -11,9 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// TestBetweenCountAndWish: with behavior, neither windows nor rates lead
-// anywhere but from the count towards the proposal. What they make of it in numbers
-// is tested by the tables and the naive twins of package horizontal.
+// TestBetweenCountAndWish: with behavior, windows and rates lead to a count between the current one and the proposal.
+// The tables and the naive twins of package horizontal test which count.
 func TestBetweenCountAndWish(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

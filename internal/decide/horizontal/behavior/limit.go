@@ -11,14 +11,13 @@ import (
 type Limited struct {
 	Replicas int32
 	Reason   LimitReason
-	// RateLimit is the farthest count that the rate permits now. Rated says that a rate
-	// policy was evaluated.
+	// RateLimit is the farthest count that the rate permits now. Rated is set if a rate policy was evaluated.
 	RateLimit int32
 	Rated     bool
-	// LeftZero says that the rate permitted nothing from zero, or a window held it there, and one replica was
-	// permitted all the same.
+	// LeftZero is set if the rate permitted nothing from zero, or a window held it there, and the first replica was
+	// permitted nevertheless.
 	LeftZero bool
-	// IsDoublingHeld says that an HPA without behavior waits for a newer answer before it doubles again.
+	// IsDoublingHeld is set if an HPA without behavior waits for a newer answer before it doubles again.
 	IsDoublingHeld bool
 }
 
@@ -34,12 +33,12 @@ const (
 	ScaleDownLimit
 )
 
-// String is the reason's name in the condition.
+// String returns the reason's name in the condition.
 func (r LimitReason) String() string {
 	return [...]string{"DesiredWithinRange", "TooFewReplicas", "TooManyReplicas", "ScaleUpLimit", "ScaleDownLimit"}[r]
 }
 
-// Message is the condition's message.
+// Message returns the condition's message.
 func (r LimitReason) Message() string {
 	switch r {
 	case TooFewReplicas:
@@ -121,9 +120,8 @@ func within(proposed int32, bound Limited) Limited {
 	return Limited{Replicas: proposed, RateLimit: bound.RateLimit, Rated: bound.Rated, LeftZero: bound.LeftZero}
 }
 
-// rateLimit is the farthest count that the policies of one direction permit.
-// Each starts from the count at the start of its period: the current one
-// without the changes since.
+// rateLimit returns the farthest count that the policies of one direction permit. Each starts from the count at the
+// start of its period: the current one without the changes since.
 func rateLimit(l *Limits, h *History, w Proposed, up bool) int32 {
 	rules := l.Behavior.Rules(up)
 	if rules.Select == SelectDisabled {
@@ -147,17 +145,17 @@ func rateLimit(l *Limits, h *History, w Proposed, up bool) int32 {
 	return result
 }
 
-// Use is what of a rate policy is used up.
+// Use is the used part of a rate policy.
 type Use struct {
 	Policy RatePolicy
 	Up     bool
-	// Start is the count at the beginning of the period that ends now, by what is
-	// remembered, and Permits the farthest count from there.
+	// Start is the count at the start of the period that ends now, according to the history, and Permits the farthest
+	// count from there.
 	Start, Permits int32
 }
 
-// Uses says it of each policy of one direction; none without behavior, and where
-// the direction is switched off.
+// Uses returns the used part of each policy of one direction; none without behavior, or if the direction is switched
+// off.
 func Uses(l *Limits, h *History, w Proposed, up bool) []Use {
 	if l.Behavior == nil {
 		return nil
@@ -180,8 +178,8 @@ func (l *Limits) use(h *History, w Proposed, policy RatePolicy, up bool) Use {
 	return u
 }
 
-// permit is the count that one policy permits from the start of its period. Up
-// is rounded up, as otherwise a small count could never grow; down is cut off.
+// permit returns the count that one policy permits from the start of its period. It rounds up on the way up, because
+// otherwise a small count could never grow, and truncates on the way down.
 func permit(sum arithmetic.Mode, policy RatePolicy, start int32, up bool) int32 {
 	change := int64(policy.Value)
 	if !up {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// Limits are what the owner of the HPA and the controller's flags allow.
+// Limits are the limits of the object and of the controller's flags.
 type Limits struct {
 	MinReplicas, MaxReplicas int32
 	// Behavior is nil for an object without spec.behavior, which upstream treats
@@ -25,28 +25,27 @@ func (l *Limits) arithmetic() arithmetic.Mode {
 	return arithmetic.Mode(l.Divergences.Has(divergence.Saturate))
 }
 
-// History is what the limits look back on.
+// History is the history that the limits use.
 type History struct {
 	Recommendations *history.Recommendations
 	// Ups and Downs are the scale events.
 	Ups, Downs history.Changes
 }
 
-// Proposed is a proposal for a count, and the count as it is.
+// Proposed is a proposal and the current count.
 type Proposed struct {
 	Now               time.Time
 	Current, Replicas int32
-	// Fresh is how far those metrics lead whose answers were not asked for before the count was raised. Only the rate
+	// Fresh is the largest count proposed on values that were requested after the last raise of the count. Only the rate
 	// without behavior uses it.
 	Fresh int32
-	// Passing is how many of Replicas only the last few seconds ask for, or asked for
-	// when they raised the count. They keep the count for PassingWindow at most. Without
-	// behavior they are stored only as far as the count follows them now: there a stored
-	// recommendation raises the count later on, too.
+	// Passing is the part of Replicas that only the last few seconds ask for, or asked for when they raised the count. It
+	// keeps the count for PassingWindow at most. Without behavior it is stored only as far as the count follows it now:
+	// otherwise a stored recommendation would raise the count later, too.
 	Passing int32
 	// PassingWindow is how long Passing keeps the count.
 	PassingWindow time.Duration
-	// IsBetween says that the decision is between two sync periods.
+	// IsBetween is set if the decision is between two sync periods.
 	IsBetween bool
 }
 
@@ -55,7 +54,7 @@ type Behavior struct {
 	Up, Down Rules
 }
 
-// Rules are those of one direction.
+// Rules returns those of one direction.
 func (b *Behavior) Rules(up bool) *Rules {
 	if up {
 		return &b.Up
@@ -70,7 +69,7 @@ type Rules struct {
 	Policies      []RatePolicy
 }
 
-// LongestPeriod is that of the rate policies.
+// LongestPeriod returns that of the rate policies.
 func (r *Rules) LongestPeriod() (longest time.Duration) {
 	for i := range r.Policies {
 		longest = max(longest, r.Policies[i].Period)

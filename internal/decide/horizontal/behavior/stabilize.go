@@ -7,18 +7,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// Stabilized is what the stabilization windows made of the proposal.
+// Stabilized is the result of the stabilization windows.
 type Stabilized struct {
 	// Replicas is the proposal after stabilization.
 	Replicas int32
 	Reason   StabilizedReason
 	// By is the earlier recommendation that changes the proposal; zero if none does.
 	By history.Recommendation
-	// Window is how long By counts: By.Time and Window are when it no longer does.
+	// Window is the time for which By counts: it ends at By.Time plus Window.
 	Window time.Duration
-	// IsPassing says that only some seconds asked for By, and that it counts for PassingWindow at most.
+	// IsPassing is set if only some seconds asked for By, and that it counts for PassingWindow at most.
 	IsPassing bool
-	// IsDisabled says that without the window selectPolicy Disabled would permit no change in this direction either.
+	// IsDisabled is set if without the window selectPolicy Disabled would permit no change in this direction either.
 	IsDisabled bool
 }
 
@@ -32,7 +32,7 @@ const (
 	ScaleDownStabilized
 )
 
-// String is the reason's name in the condition.
+// String returns the reason's name in the condition.
 func (r StabilizedReason) String() string {
 	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
 }
@@ -80,8 +80,8 @@ func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 	r.AddBoth(w.Now, lasting, w.Replicas)
 }
 
-// highest is the highest recommendation that delays scaling down: of the window, or a
-// passing one inside of it.
+// highest returns the highest recommendation that delays scaling down: one within the window, or a passing one within
+// its own.
 func highest(window time.Duration, h *History, w Proposed, inside func(time.Time) bool) (history.Recommendation, bool) {
 	high, found := h.Recommendations.Highest(inside)
 	passing, ok := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingWindow)))
@@ -135,7 +135,7 @@ func stabilizeBoth(b *Behavior, h *History, w Proposed) Stabilized {
 		return Stabilized{Replicas: w.Replicas}
 	}
 	if result.Replicas == w.Current {
-		// Neither bound moved the count: the one that the proposal would pass applies.
+		// Neither bound changed the count: use the one that the proposal would cross.
 		result.By, result.Window = low, b.Up.Stabilization
 		if w.Replicas < w.Current {
 			result.By, result.Window = high, b.Down.Stabilization
@@ -153,7 +153,7 @@ func younger(cutoff time.Time) func(time.Time) bool {
 	return func(t time.Time) bool { return t.After(cutoff) }
 }
 
-// unless is the entry that was found or, without one, the proposal itself.
+// unless returns the entry that was found or, without one, the proposal itself.
 func (w Proposed) unless(entry history.Recommendation, found bool) history.Recommendation {
 	if found {
 		return entry

@@ -11,14 +11,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// The cases of upstream's tests (pkg/controller/podautoscaler/
-// horizontal_test.go, v1.37.1) that ask one function for what no decision comes
-// to, or for what the history has afterwards. Subtests have upstream's names.
+// The cases of upstream's tests (pkg/controller/podautoscaler/ horizontal_test.go, v1.37.1) that call one function with
+// inputs that no decision has, or that check the history afterwards. Subtests have upstream's names.
 
 var upstreamNoon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// TestUpstreamAboveMax: 20 replicas of at most 10, and 1000 are wished. A
-// decision corrects such a count before it comes here.
+// TestUpstreamAboveMax: the count is 20, max is 10, and the proposal is 1000. A decision corrects such a count earlier.
 func TestUpstreamAboveMax(t *testing.T) {
 	const period = 15 * time.Second
 	defaults := &behavior.Behavior{
@@ -55,8 +53,8 @@ func slotsOf(recent []recommendation) []history.Recommendation {
 	return slots
 }
 
-// TestUpstreamPlainWindow: without behavior the highest proposal of five minutes
-// holds. Of the older ones the last gives its place to the new.
+// TestUpstreamPlainWindow: without behavior the highest proposal of five minutes applies. The new proposal replaces the
+// last of the older ones.
 func TestUpstreamPlainWindow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		history      []recommendation
@@ -98,9 +96,8 @@ func TestUpstreamPlainWindow(t *testing.T) {
 	}
 }
 
-// TestUpstreamBothWindows: with behavior the count moves no farther than the
-// lowest proposal of the scale-up window and the highest of the scale-down window.
-// Only what is older than both gives its place.
+// TestUpstreamBothWindows: with behavior the count moves no farther than the lowest proposal of the scale-up window and
+// the highest of the scale-down window. The new proposal replaces one that is older than both windows.
 func TestUpstreamBothWindows(t *testing.T) {
 	const none = time.Duration(0)
 	for name, tt := range map[string]struct {
@@ -145,8 +142,7 @@ func TestUpstreamBothWindows(t *testing.T) {
 			[]recommendation{{100, 10}, {1, 6}, {2, 5}, {3, 9}}, 1, 100, 5, 5 * time.Minute, none,
 			[]recommendation{{0, 100}, {1, 6}, {2, 5}, {3, 9}},
 		},
-		// The last proposal of the window is the other way; the count stays. Upstream's
-		// rows do not use the history.
+		// The last proposal of the window has the other direction; the count stays. Upstream's rows do not use the history.
 		"scale up and down stabilization, do not scale up when prenormalized rec goes down": {
 			[]recommendation{{100, 2}, {3, 3}}, 2, 1, 2, 5 * time.Minute, 5 * time.Minute,
 			[]recommendation{{0, 1}, {3, 3}},

@@ -23,7 +23,7 @@ func TestAllHaveNames(t *testing.T) {
 	}
 }
 
-// TestParse: sets read back from what they print: all of two divergences, and all without two.
+// TestParse: parsing the printed form of a set returns the set: all sets of two divergences, and all without two.
 func TestParse(t *testing.T) {
 	for _, one := range divergence.All() {
 		for _, other := range divergence.All() {

@@ -19,8 +19,8 @@ var (
 	link     = regexp.MustCompile(`\]\(\.\./\.\./([^)]+)\)`)
 )
 
-// TestDocumented: docs/contributing/compatibility.md describes each divergence, the tests that
-// it names exist, and so do the scenarios that show it.
+// TestDocumented: docs/contributing/compatibility.md describes each divergence; the tests and scenarios that it names
+// exist.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "contributing", "compatibility.md"))
 	if err != nil {
@@ -55,14 +55,14 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// item is the text under a bold heading, up to the next one.
+// item returns the text under a bold heading, up to the next one.
 func item(section, heading string) string {
 	_, after, _ := strings.Cut(section, "**"+heading+":** ")
 	text, _, _ := strings.Cut(after, " - **")
 	return text
 }
 
-// tested checks that the tests stand in the folders that are named after them.
+// tested checks that the tests are in the folders that are named after them.
 func tested(t *testing.T, held string) {
 	t.Helper()
 	if len(testName.FindAllString(held, -1)) == 0 {

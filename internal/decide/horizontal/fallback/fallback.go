@@ -1,4 +1,4 @@
-// Package fallback tracks since when metrics cannot be computed, and decides which of them use their fallback.
+// Package fallback tracks for how long metrics have failed, and decides which of them use their fallback.
 package fallback
 
 import (
@@ -17,18 +17,18 @@ type Failures []Failure
 
 // Failure is a metric that has failed in every decision since then.
 type Failure struct {
-	// Metric identifies it, so that it is found again after the object's list of metrics was edited.
+	// Metric identifies it, so that it is found after an edit of the object's list of metrics.
 	Metric string `json:"metric"`
-	// Since is when it was first seen to fail; zero if it has recovered, which is not yet reported.
+	// Since is when it first failed; zero if it has recovered, and that has not been reported yet.
 	Since time.Time `json:"since,omitzero"`
-	// Active says that its fallback has begun, and that this was reported.
+	// Active is set once its fallback has begun and that was reported.
 	Active bool `json:"active,omitempty"`
 
-	// isFailing and isActive are of the decision that is under way.
+	// isFailing and isActive belong to the current decision.
 	isFailing, isActive bool
 }
 
-// Input is what Update evaluates. Results belong to Specs, index for index.
+// Input has the inputs of Update. Results[i] belongs to Specs[i].
 type Input struct {
 	Now     time.Time
 	Specs   []source.Spec
@@ -42,8 +42,8 @@ type Result struct {
 	Active []Active
 	// Began and Ended are the indices of the metrics whose fallback began or ended with this decision.
 	Began, Ended []int
-	// Failed and Pending are how many of the metrics with an active fallback failed in this decision, and how many are
-	// awaited.
+	// Failed and Pending count the metrics with an active fallback that failed in this decision, and those without values
+	// yet.
 	Failed, Pending int
 	// Due is when the next fallback begins if its metric goes on failing, and DueMetric the metric's index; Due is zero
 	// if none does.
@@ -59,7 +59,7 @@ type Active struct {
 	Replicas int32
 }
 
-// Clone is a copy that shares no buffers.
+// Clone returns a copy that shares no buffers.
 func (r *Result) Clone() Result {
 	c := *r
 	c.Active, c.Began, c.Ended = slices.Clone(r.Active), slices.Clone(r.Began), slices.Clone(r.Ended)
@@ -138,8 +138,8 @@ func (f *Failures) end(in *Input, r *Result) {
 	}
 }
 
-// FailingSince is the history of metrics that have all failed since then. Those that can be computed again leave it
-// with the next decision.
+// FailingSince returns the history of metrics that have all failed since then. Those that can be computed again leave
+// it with the next decision.
 func FailingSince(specs []source.Spec, since time.Time) (f Failures) {
 	for i := range specs {
 		if specs[i].Fallback.FailureDuration > 0 {
@@ -160,7 +160,7 @@ func (f *Failures) Confirm() {
 	}
 }
 
-// Clear forgets all failures: the metrics are not read any more.
+// Clear drops all failures: the metrics are not read any more.
 func (f *Failures) Clear() { *f = nil }
 
 func (f *Failures) find(spec *source.Spec) *Failure {
@@ -175,7 +175,7 @@ func (f *Failures) find(spec *source.Spec) *Failure {
 	return &(*f)[i]
 }
 
-// identify tells metrics apart by what they measure. Their targets may change.
+// identify returns a text that distinguishes metrics by what they measure. Their targets may change.
 func identify(s *source.Spec) string {
 	if s.Identity != "" {
 		return string(s.Type) + "/" + s.Identity
@@ -184,7 +184,7 @@ func identify(s *source.Spec) string {
 	return strings.TrimRight(strings.Join(parts, "/"), "/")
 }
 
-// Text is what the condition FallbackActive and its event say of a metric.
+// Text returns the text about a metric in the condition FallbackActive and its event.
 func Text(spec *source.Spec, set divergence.Set) string {
 	f := &spec.Fallback
 	replicas := fmt.Sprintf("%d replicas", f.Replicas)

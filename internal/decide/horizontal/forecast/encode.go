@@ -68,7 +68,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// MarshalText is the encoding in base64.
+// MarshalText returns the encoding in base64.
 func (s *State) MarshalText() ([]byte, error) {
 	b, err := s.AppendBinary(nil)
 	return base64.StdEncoding.AppendEncode(nil, b), err

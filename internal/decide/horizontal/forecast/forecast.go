@@ -1,9 +1,9 @@
-// Package forecast proposes replicas before the load needs them, where the load of earlier days says when that is.
+// Package forecast proposes replicas before the load needs them, if the load of earlier days predicts it.
 //
-// The mean load of each minute goes into a model with a season of a day. The most that the model expects until a new
-// pod would be ready becomes a replica count, which can only raise the count that metrics ask for. How much of it is
-// asked for, and whether it is used at all, follows from playing each minute back: what it would have avoided and
-// wasted.
+// It feeds the mean load of each minute to a model with a season of a day. The highest load that the model expects
+// until a new pod would be ready becomes a replica count, which can only raise the count that metrics ask for. A
+// playback of each minute shows what the forecast would have avoided and wasted, and thereby decides which part of the
+// expected load is proposed, and whether the forecast is used at all.
 package forecast
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 )
 
-// Mode is what a forecast does.
+// Mode says what a forecast may do.
 type Mode uint8
 
 // The modes.
 const (
-	// Off: nothing is learnt and nothing is shown.
+	// Off: the forecast neither learns nor shows anything.
 	Off Mode = iota
 	// Preview: the forecast is computed and shown, and raises nothing.
 	Preview
@@ -25,18 +25,19 @@ const (
 	Active
 )
 
-// String is the mode as the spec has it.
+// String returns the mode as the spec has it.
 func (m Mode) String() string { return [...]string{"Off", "Preview", "Active"}[m] }
 
-// Settings are what the owner of the object asks for.
+// Settings are the object's settings.
 type Settings struct {
 	Mode Mode
-	// WasteLimitPercent is how many pod-minutes without need the forecast may add, in percent of those there are.
+	// WasteLimitPercent bounds the unneeded pod-minutes that the forecast may add, in percent of the pod-minutes without
+	// it.
 	WasteLimitPercent float64
-	// Identity tells what the load is of: the target, and the metrics without their targets' values. Where it changes,
-	// what was learnt is of something else. 0 is any.
+	// Identity is a hash of the target and the metrics, without the values of their targets. If it changes, the learnt
+	// load was another one. 0 matches any.
 	Identity uint64
-	// Down are the rules of scaling down, by which the playback gives pods back; nil are the default ones.
+	// Down has the rules of scaling down, by which the playback removes pods; nil means the default ones.
 	Down *behavior.Rules
 	// Price is the number of wasted pod-minutes that one avoided minute of one missing pod is worth.
 	Price float64
@@ -52,14 +53,14 @@ const (
 type Load struct {
 	// Pods is how many pods carry it at the metric's target: the metric's total divided by the target of a pod.
 	Pods float64
-	// PerPodMilli is the metric's target of one pod, in thousandths of its unit. When it changes, what was learnt is
-	// scaled along. It is 0 if it is not known.
+	// PerPodMilli is the metric's target of one pod, in thousandths of its unit. When it changes, the learnt model is
+	// scaled accordingly. It is 0 if it is not known.
 	PerPodMilli float64
-	// Full is how many times its target a pod can carry. It is 0 if that is not known.
+	// Full is the load that a pod can carry, as a multiple of its target; 0 if that is unknown.
 	Full float64
-	// IsKnown is false where a metric could not be read. The rest then means nothing.
+	// IsKnown is false if a metric could not be read. Then the other fields are meaningless.
 	IsKnown bool
-	// IsCapped says that the pods used all that they can: the load may be larger.
+	// IsCapped is set if the pods used all that they can: the real load may be larger.
 	IsCapped bool
 }
 
@@ -74,31 +75,31 @@ type Input struct {
 	Tolerance float64
 }
 
-// Reason is why a forecast proposes replicas, or why not.
+// Reason says why a forecast proposes replicas, or why not.
 type Reason uint8
 
 // The reasons.
 const (
 	// ReasonOff: the mode is Off.
 	ReasonOff Reason = iota
-	// ReasonLearning: it has seen too little.
+	// ReasonLearning: it has not observed the load for long enough.
 	ReasonLearning
 	// ReasonLoadUnknown: the load is not known at present.
 	ReasonLoadUnknown
-	// ReasonNotWorthItsPrice: played back, it avoids too little for what it wastes.
+	// ReasonNotWorthItsPrice: in the playback it avoids too little for its waste.
 	ReasonNotWorthItsPrice
-	// ReasonAboveWasteLimit: played back, it would be worth its price, but wastes more than the limit.
+	// ReasonAboveWasteLimit: in the playback it is worth its price, but wastes more than the limit.
 	ReasonAboveWasteLimit
 	// ReasonInUse: it is worth its price.
 	ReasonInUse
 )
 
-// String is the reason in status and in explanations.
+// String returns the reason in status and in explanations.
 func (r Reason) String() string {
 	return [...]string{"Off", "Learning", "LoadUnknown", "NotWorthItsPrice", "AboveWasteLimit", "InUse"}[r]
 }
 
-// Result is the forecast at a moment, and what it has been worth.
+// Result is the forecast at a moment, and its value in the playback.
 type Result struct {
 	Reason Reason
 	// Replicas is the count that it proposes, whatever the mode; 0 unless Reason is ReasonInUse.
@@ -107,21 +108,21 @@ type Result struct {
 	// errors that is in use. It is 0 while it learns.
 	Expected float64
 	Horizon  time.Duration
-	// Scale is the part of Expected that is asked for, and StartUp the time to readiness that it reckons with.
+	// Scale is the part of Expected that is proposed, and StartUp the assumed time to readiness.
 	Scale   float64
 	StartUp time.Duration
-	// LearntFor is for how long it has seen the load, and Needed for how long it has to.
+	// LearntFor is the time for which it has observed the load, and Needed the time that it has to.
 	LearntFor, Needed time.Duration
-	// Day is what it is worth.
+	// Day is its value.
 	Day Day
 }
 
-// Day is what the forecast does in a day, played back; the mean of the days so far, in which those of three days ago
-// count half.
+// Day is the effect of the forecast in a day, by the playback: a mean over the days so far, with a half-life of three
+// days.
 type Day struct {
-	// LackingPodMinutes are those in which a pod was lacking without the forecast, and AvoidedPodMinutes how many fewer
-	// there are with it.
+	// LackingPodMinutes counts the pod-minutes in which pods were lacking without the forecast, and AvoidedPodMinutes how
+	// many of these the forecast avoids.
 	LackingPodMinutes, AvoidedPodMinutes float64
-	// WastedPodMinutes are those that it adds without need. PodMinutes are all that there are without it.
+	// WastedPodMinutes counts the pod-minutes that it adds without need. PodMinutes counts all without it.
 	WastedPodMinutes, PodMinutes float64
 }

@@ -19,7 +19,7 @@ var begin = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 var active = Settings{Mode: Active, WasteLimitPercent: DefaultWasteLimitPercent, Price: DefaultPrice}
 
-// feed has a state observe a load every 15 seconds, from a minute to another, and returns what it said last.
+// feed has a state observe a load every 15 seconds between two minutes, and returns the last result.
 func feed(s *State, from, to int, load func(minute int) float64) (r Result) {
 	for minute := from; minute < to; minute++ {
 		for second := 0; second < 60; second += 15 {
@@ -36,7 +36,7 @@ func inputAt(second int, load float64) *Input {
 	}
 }
 
-// jump is 2, and 10 for an hour from noon on.
+// jump returns 10 for an hour from noon on, and 2 at other times.
 func jump(minute int) float64 {
 	if m := minute % 1440; m >= 720 && m < 780 {
 		return 10
@@ -55,7 +55,7 @@ func TestRaisesBeforeTheJump(t *testing.T) {
 	if r.Reason != ReasonInUse || r.Replicas > 3 || r.Day.AvoidedPodMinutes < 4 || r.Day.LackingPodMinutes < 5 {
 		t.Errorf("two hours before the third jump: %+v", r)
 	}
-	// The jump is at noon, pods take a minute, and they are asked for when two minutes are left.
+	// The jump is at noon, pods take a minute to start, and the forecast requests them two minutes before it.
 	if r = feed(s, 2*day+600, 2*day+719, jump); r.Reason != ReasonInUse || r.Replicas < 7 || r.Replicas > 10 {
 		t.Errorf("two minutes before the third jump: %+v", r)
 	}
@@ -64,7 +64,7 @@ func TestRaisesBeforeTheJump(t *testing.T) {
 	}
 }
 
-// TestCurve: what is expected of each minute to come is what the load was on the days before.
+// TestCurve: the forecast of a minute equals the load at that time on the days before.
 func TestCurve(t *testing.T) {
 	s := New()
 	to := begin.Add(2*24*time.Hour + 14*time.Hour)
@@ -74,7 +74,7 @@ func TestCurve(t *testing.T) {
 	}
 	feed(s, day, 2*day+600, jump)
 	curve := s.Curve(to)
-	// The last decision was at 9:59:45, and a minute is over 20 s later.
+	// The last decision was at 9:59:45, and its minute ends within 20 s.
 	if len(curve) != 242 || !curve[0].At.Equal(begin.Add(2*24*time.Hour+9*time.Hour+59*time.Minute)) {
 		t.Fatalf("%d minutes, from %v", len(curve), curve[0].At)
 	}
@@ -119,8 +119,8 @@ func TestAsksForNothingWhereNothingRecurs(t *testing.T) {
 	}
 }
 
-// TestStopsWhenJumpsStop: after three days without the jump nothing is raised for it, whatever it avoided before, and
-// although another one goes on.
+// TestStopsWhenJumpsStop: after three days without the jump the forecast raises no count for it, independent of its
+// earlier success, and although another jump continues.
 func TestStopsWhenJumpsStop(t *testing.T) {
 	evening := func(minute int) float64 { return jump(minute + day - 8*60) }
 	quiet := func(int) float64 { return 2 }
@@ -136,7 +136,7 @@ func TestStopsWhenJumpsStop(t *testing.T) {
 	}
 }
 
-// TestWasteLimit: what is wasted stays within the limit, also where each jump is worth its price.
+// TestWasteLimit: the waste stays within the limit, also if each jump is worth its price.
 func TestWasteLimit(t *testing.T) {
 	for _, limit := range []float64{0.5, 1, 2, 5} {
 		settings := active
@@ -201,7 +201,7 @@ func TestMissingLoadIsNotZero(t *testing.T) {
 	}
 }
 
-// TestGapWithDecisions: a gap is one of the load, whether or not there are decisions meanwhile.
+// TestGapWithDecisions: a gap in the load's values counts as a gap with and without decisions meanwhile.
 func TestGapWithDecisions(t *testing.T) {
 	s := New()
 	feed(s, 0, 3*day, jump)
@@ -215,13 +215,13 @@ func TestGapWithDecisions(t *testing.T) {
 	}
 }
 
-// TestAnotherMetric: what was learnt of one metric says nothing of another one.
+// TestAnotherMetric: the forecast of a metric does not use what it learnt from another one.
 func TestAnotherMetric(t *testing.T) {
 	s := New()
 	feed(s, 0, 3*day, jump)
 	other := active
 	other.Identity = 7
-	s.Observe(&other, inputAt(3*day*60, 2)) // what was learnt before there were identities is taken over
+	s.Observe(&other, inputAt(3*day*60, 2)) // a state without an identity, from an older version, is used
 	if r := s.Observe(&other, inputAt((3*day+1)*60+30, 2)); r.Reason != ReasonInUse {
 		t.Errorf("%+v", r)
 	}
@@ -233,7 +233,8 @@ func TestAnotherMetric(t *testing.T) {
 	}
 }
 
-// TestSmallStepsOfTheTarget: a target that changes by little at a time, as in a rollout of new requests, is followed.
+// TestSmallStepsOfTheTarget: the forecast follows a target that changes in small steps, as in a rollout of new
+// requests.
 func TestSmallStepsOfTheTarget(t *testing.T) {
 	s := New()
 	feed(s, 0, 3*day, jump)
@@ -251,7 +252,7 @@ func TestSmallStepsOfTheTarget(t *testing.T) {
 	}
 }
 
-// TestNearItsPrice: a forecast whose worth is near its price is not cut off between the raise and the load.
+// TestNearItsPrice: a forecast whose worth is near its price does not end between the raise and the load.
 func TestNearItsPrice(t *testing.T) {
 	for price := 0.8; price < 3; price += 0.05 {
 		settings := active
@@ -339,8 +340,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCappedLoad: while pods are short, what they use says little of the load. What it turns out to be then is learnt
-// of the minutes before too.
+// TestCappedLoad: while there are too few pods, their usage says little about the load. The load that is seen
+// afterwards corrects the values of the minutes before.
 func TestCappedLoad(t *testing.T) {
 	s := New()
 	short := func(minute int) float64 {
@@ -367,7 +368,7 @@ func TestCappedLoad(t *testing.T) {
 	}
 }
 
-// TestRestart: a state that was saved and read again goes on as one that was not.
+// TestRestart: a state that was saved and loaded continues as one that was not.
 func TestRestart(t *testing.T) {
 	s := New()
 	for from := 0; from < 4*day; {
@@ -392,7 +393,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestVersionOne: what version 1 has saved is gone on with.
+// TestVersionOne: a state that version 1 has saved is used.
 func TestVersionOne(t *testing.T) {
 	text, err := os.ReadFile("testdata/version1.txt")
 	if err != nil {
@@ -493,7 +494,7 @@ func TestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkMinute is a minute of an object with a forecast: 59 observations in it and one that ends it.
+// BenchmarkMinute plays a minute of an object with a forecast: 59 observations within it and one that ends it.
 func BenchmarkMinute(b *testing.B) {
 	for name, startUp := range map[string]time.Duration{"1m": time.Minute, "14m": 14 * time.Minute} {
 		b.Run(name, func(b *testing.B) {

@@ -2,7 +2,7 @@ package forecast
 
 import "hash/fnv"
 
-// Identity is that of Settings for the names of a target and its metrics.
+// Identity returns that of Settings for the names of a target and its metrics.
 func Identity(names []string) uint64 {
 	h := fnv.New64a()
 	for _, name := range names {

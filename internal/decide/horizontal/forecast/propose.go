@@ -15,16 +15,16 @@ var scales = [playback.Candidates / 3]float64{0.7, 0.8, 0.9, 1, 1.15}
 // peaks are the largest of these expectations until a new pod would be ready.
 type peaks [playback.Candidates / len(scales)]float64
 
-// leeway is for what comes before the start-up and after it: a decision, a write, the first requests.
+// leeway is the time for a decision, a write and the first requests, in addition to the start-up.
 const leeway = 10 * time.Second
 
-// A forecast in use has to be worth worthToKeep times its waste: the past is not the future, and the best of several
-// candidates was lucky in part. To begin, it has to be worth worthToBegin times its waste, and to waste no more than
-// limitToBegin of the limit: its waste before a jump is counted before what it avoids.
+// A forecast in use must avoid worthToKeep times its waste: the past differs from the future, and the best of several
+// candidates was partly lucky. A new one must avoid worthToBegin times its waste, and waste no more than limitToBegin
+// of the limit: its waste before a jump is counted earlier than what it avoids.
 const worthToKeep, worthToBegin, limitToBegin = 1.2, 1.9, 0.8
 
-// propose sets what each candidate proposes, and returns the best one if it is worth its waste. The minute is the last
-// one that is over.
+// propose sets the proposal of each candidate, and returns the best one if it is worth its waste. minute is the last
+// complete one.
 func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Result {
 	ahead := minutesAhead(m.StartUp)
 	r := Result{
@@ -50,13 +50,13 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 	return r
 }
 
-// minutesAhead is for how many minutes what is asked for now has to last: until the pods are ready that are asked for a
-// minute from now.
+// minutesAhead returns the number of minutes that a proposal must cover: until the pods of the next proposal, a minute
+// from now, are ready.
 func minutesAhead(startUp time.Duration) int {
 	return 2 + int((min(startUp, playback.Longest)+Lag+leeway)/time.Minute)
 }
 
-// choose is the candidate with the largest gain of those that are worth it, or of all if none is.
+// choose returns the candidate with the largest gain of those that are worth it, or of all if none is.
 func (s *State) choose(settings *Settings) (best int, reason Reason) {
 	without, gain := s.v.Played.Without(), math.Inf(-1)
 	factor, limit := worthToKeep, settings.WasteLimitPercent/100*without.Paid
@@ -92,7 +92,7 @@ func (s *State) day(candidate int) Day {
 	}
 }
 
-// largest is the largest load of the last days: no forecast asks for more.
+// largest returns the largest load of the last days: no forecast asks for more.
 func (s *State) largest() (most float64) {
 	for _, load := range s.v.Largest {
 		most = max(most, load)
@@ -102,7 +102,7 @@ func (s *State) largest() (most float64) {
 
 func (p *peaks) of(candidate int) float64 { return p[candidate/len(scales)] }
 
-// replicas is what a candidate proposes: no more than the largest load so far needs.
+// replicas returns what a candidate proposes: no more than the largest load so far needs.
 func (p *peaks) replicas(candidate int, largest float64) int32 {
 	wanted := min(scales[candidate%len(scales)]*p.of(candidate), largest)
 	return int32(max(0, math.Ceil(wanted-1e-9)))

@@ -2,8 +2,8 @@ package forecast
 
 import "time"
 
-// Renewal is when a minute is over for the forecast, with which the proposal may become another one; zero for one that
-// raises no count. A decision then is on time although nothing else leads to one.
+// Renewal returns when the forecast's current minute ends, after which the proposal may change; zero for a forecast
+// that raises no count. It schedules a decision that nothing else would trigger.
 func Renewal(now time.Time, settings *Settings, r *Result) time.Time {
 	if settings.Mode != Active || r.Reason != ReasonInUse {
 		return time.Time{}

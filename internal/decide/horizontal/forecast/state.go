@@ -9,71 +9,71 @@ import (
 )
 
 const (
-	// Needed is how much of a load is learnt before a forecast is used: a day for the season, and six hours in which it
-	// is played.
+	// Needed is the length of the load that the forecast learns before it is used: a day for the season, and six hours of
+	// playback.
 	Needed = 30 * time.Hour
 	// needed are its minutes.
 	needed = int64(Needed / time.Minute)
-	// longestGap is after how many minutes without a load learning begins anew.
+	// longestGap is the number of minutes without a load after which learning starts over.
 	longestGap = 24 * 60
-	// defaultStartUp is taken while no pod's start-up was observed, and defaultFull where it is not known how much a pod
-	// can carry.
+	// defaultStartUp applies until a pod's start-up was observed, and defaultFull if it is unknown how much load a pod can
+	// carry.
 	defaultStartUp, defaultFull = 30 * time.Second, 1.25
-	// Lag is how long before a decision the load was what it sees: kubelets' samples are some seconds old, and averaged
-	// over some more. So a minute is over that much later.
+	// Lag is the time by which a decision observes the load late: kubelets' samples are some seconds old, and averaged
+	// over more seconds. A minute ends that much later.
 	Lag = 20 * time.Second
-	// longestCapped is for how many minutes it is remembered that the load may have been larger.
+	// longestCapped is the number of minutes for which the forecast remembers that the load may have been larger.
 	longestCapped = 15
-	// sameTarget is how far a pod's target may differ, as a part of it, and count as the same.
+	// sameTarget is the largest relative difference between two targets of a pod that count as the same.
 	sameTarget = 0.005
-	// mostLoad bounds what is learnt. The replica count has 31 bits.
+	// mostLoad bounds the learnt loads. The replica count has 31 bits.
 	mostLoad = math.MaxInt32
-	// days is for how many days, the present one included, the largest load is remembered.
+	// days is the number of days, including the present one, whose largest loads are kept.
 	days = 8
 )
 
-// State is what was learnt. It is a value of fixed size behind a pointer.
+// State is the learnt state. It is a value of fixed size behind a pointer.
 type State struct {
-	// v has everything that is saved.
+	// v has the fields that are saved.
 	v saved
 	// result is that of the last whole minute; its Reason is ReasonOff before the first one.
 	result Result
 }
 
-// saved is what a State consists of, in the order in which it is encoded.
+// saved has the fields of a State in the order of their encoding.
 type saved struct {
 	// Minute is the present one, in minutes of the Unix epoch; 0 before the first. At is the last observation in it, in
-	// nanoseconds of the epoch, 0 if there the load was not known.
+	// nanoseconds of the epoch, 0 if the load was unknown then.
 	Minute, At int64
-	// Sum is the load times seconds in the present minute, and Seconds how many of it are known.
+	// Sum is the load times seconds in the present minute, and Seconds the number of seconds with a known load.
 	Sum, Seconds float64
-	// Learnt is how many minutes were learnt.
+	// Learnt is the number of learnt minutes.
 	Learnt int64
-	// LearntLast is the last minute that was.
+	// LearntLast is the last learnt minute.
 	LearntLast int64
 	// Identity is that of Settings.
 	Identity uint64
-	// PerPodMilli is the target of a pod that the load is in.
+	// PerPodMilli is the target of a pod to which the loads refer.
 	PerPodMilli float64
-	// Day is that of the last of Largest, in days of the epoch.
+	// Day is the day of the last of Largest, in days of the epoch.
 	Day int64
 	// Largest are the largest loads of the last days.
 	Largest [days]float64
-	// IsCapped says that the load may have been larger at some moment of the present minute, and CappedMinutes in how
-	// many minutes just before.
+	// IsCapped is set if the load may have been larger at some moment of the present minute. CappedMinutes is the number
+	// of such minutes just before.
 	IsCapped      bool
 	CappedMinutes uint8
-	// IsInUse says that the forecast was worth its price in the last minute.
+	// IsInUse is set if the forecast was worth its price in the last minute.
 	IsInUse bool
 	Model   season.Model
 	Played  playback.State
 	Hours   season.Hours
 }
 
-// New is a state that knows nothing.
+// New returns a state that knows nothing.
 func New() *State { return &State{} }
 
-// Clone is a copy that shares nothing with it.
+// Clone returns a copy that shares nothing with it.
 func (s *State) Clone() *State {
 	if s == nil {
 		return nil
@@ -85,23 +85,23 @@ func (s *State) Clone() *State {
 // After reports whether it has learnt more recent minutes than another state.
 func (s *State) After(other *State) bool { return s.v.Minute > other.v.Minute }
 
-// KnowsMore reports whether it has learnt more minutes than another state; of none there is nothing to know.
+// KnowsMore reports whether it has learnt more minutes than another state, which may be nil.
 func (s *State) KnowsMore(other *State) bool { return other == nil || s.v.Learnt > other.v.Learnt }
 
-// IsLearning reports whether it has seen too little to be used, of what the settings are about. Of nil that is so.
+// IsLearning reports whether it has learnt too little with these settings to be used. It is true for nil.
 func (s *State) IsLearning(settings *Settings) bool {
 	return s == nil || s.v.Learnt < needed || settings.Identity != 0 && settings.Identity != s.v.Identity
 }
 
-// Expectation is what is expected of the load in a minute, in pods at the target: Upper has the mean error of that
-// minute of the day on top of Mean.
+// Expectation is the expected load of a minute, in pods at the target: Mean, and Upper, which adds the mean error of
+// that minute of the day.
 type Expectation struct {
 	At          time.Time
 	Mean, Upper float64
 }
 
-// Curve is what is expected of the minutes from the present one up to a time, and of a day at most. There is none while
-// it learns, and minutes of the day of which nothing was learnt are left out.
+// Curve returns the expectations of the minutes from the present one up to a time, a day at most. It returns none while
+// the forecast learns, and omits minutes of the day of which it has learnt nothing.
 func (s *State) Curve(to time.Time) []Expectation {
 	if s == nil || s.v.Learnt < needed {
 		return nil
@@ -114,7 +114,7 @@ func (s *State) Curve(to time.Time) []Expectation {
 	return all
 }
 
-// Observe records a moment. What it computes, it does once a minute.
+// Observe records an observation. It computes the forecast once a minute.
 func (s *State) Observe(settings *Settings, in *Input) Result {
 	if settings.Mode == Off {
 		return Result{}
@@ -130,7 +130,7 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 	case s.v.Minute == 0:
 		s.v.Minute = minute
 	case passed < 0:
-		// The clock went back, or another's was ahead. What is learnt goes by the time of day, so it stays.
+		// The clock went back, or the last one was ahead. The model depends on the time of day only, so it stays.
 		s.begin(minute)
 		s.v.At = 0
 	case passed > 0:
@@ -167,7 +167,7 @@ func (s *State) add(in *Input) {
 	}
 }
 
-// rescale follows a change of a pod's target: the same load then is another number of pods.
+// rescale converts the loads after a change of a pod's target: the same load is then another number of pods.
 func (s *State) rescale(perPodMilli float64) {
 	before := s.v.PerPodMilli
 	if !(perPodMilli > 0) || math.IsInf(perPodMilli, 0) {
@@ -189,7 +189,7 @@ func (s *State) rescale(perPodMilli float64) {
 	}
 }
 
-// finish learns the minute that has passed, and computes what to ask for in the next ones.
+// finish learns the minute that has ended, and computes the forecast for the next ones.
 func (s *State) finish(settings *Settings, in *Input, passed int64) {
 	if s.v.Seconds == 0 || passed > 1 {
 		s.v.Model.Skip(passed)
@@ -206,7 +206,7 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 	}
 }
 
-// Minute is a minute as it is played, but for its load.
+// Minute returns the conditions of a minute for the playback, without its load.
 func Minute(settings *Settings, in *Input) playback.Minute {
 	m := playback.Minute{
 		Full: in.Load.Full, StartUp: in.StartUp, Tolerance: in.Tolerance,
@@ -221,11 +221,11 @@ func Minute(settings *Settings, in *Input) playback.Minute {
 	return m
 }
 
-// learn has a minute go into the playback and the model.
+// learn feeds a minute to the playback and the model.
 func (s *State) learn(m *playback.Minute) {
 	minute, load := s.v.Minute, m.Load
 	if s.v.IsCapped {
-		// What is expected says more about such a minute than what the pods could use.
+		// Use the expectation if it is larger: the pods could not use more than they did.
 		m.Load = max(load, s.v.Model.Expected(minute))
 	}
 	if minute-s.v.LearntLast > longestGap {
@@ -239,7 +239,7 @@ func (s *State) learn(m *playback.Minute) {
 	if s.v.IsCapped {
 		s.v.CappedMinutes = min(s.v.CappedMinutes+1, longestCapped)
 	} else {
-		// Now there are pods enough, the load shows what it has been since there were too few.
+		// There are enough pods now, so the load shows what it has been since there were too few.
 		for ; s.v.CappedMinutes > 0; s.v.CappedMinutes-- {
 			s.v.Model.Raise(minute-int64(s.v.CappedMinutes), load, s.v.Learnt <= season.Minutes)
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Text is why replicas are proposed or not, in a sentence with the numbers. Those of a day have two digits, so that
-// they stay the same from minute to minute.
+// Text returns the reason in a sentence with the numbers. Numbers of a day have two digits, so that they stay the same
+// from minute to minute.
 func (r *Result) Text() string {
 	avoided, wasted := Rounded(r.Day.AvoidedPodMinutes), Rounded(r.Day.WastedPodMinutes)
 	switch r.Reason {
@@ -28,7 +28,7 @@ func (r *Result) Text() string {
 	}
 }
 
-// Rounded is a number of a day with two digits.
+// Rounded returns a number of a day with two digits.
 func Rounded(number float64) int32 {
 	if !(number > 0) {
 		return 0
@@ -38,7 +38,8 @@ func Rounded(number float64) int32 {
 	return int32(math.Round(number/step) * step)
 }
 
-// LearningUntil is when it has learnt enough, to the hour, if the load is known until then; zero if it has.
+// LearningUntil returns when the forecast will have learnt enough, to the hour, if the load is known until then; zero
+// if it has.
 func (r *Result) LearningUntil(now time.Time) time.Time {
 	if r.Reason != ReasonLearning || r.LearntFor >= r.Needed {
 		return time.Time{}

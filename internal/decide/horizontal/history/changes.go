@@ -6,9 +6,8 @@ import "time"
 type Change struct {
 	Time     time.Time `json:"time"`
 	Replicas int32     `json:"replicas"`
-	// Outdated entries are beyond the longest period and may be replaced. As
-	// upstream, a change that was marked stays so, but still counts if a longer
-	// period comes to include it again.
+	// Outdated entries are beyond the longest period and may be replaced. As upstream, a marked change stays marked, but
+	// counts again if a longer period includes it.
 	Outdated bool `json:"outdated,omitempty"`
 }
 
@@ -35,7 +34,7 @@ func (c Changes) Add(now time.Time, replicas int32, longest time.Duration) Chang
 	return c
 }
 
-// Within is the sum of the changes that are younger than period.
+// Within returns the sum of the changes that are younger than period.
 func (c Changes) Within(now time.Time, period time.Duration) int64 {
 	if len(c) == 0 {
 		return 0

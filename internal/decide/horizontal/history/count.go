@@ -4,17 +4,16 @@ import "time"
 
 // Count is the replica count of a target and its last change, by any writer.
 type Count struct {
-	// Replicas is the count that the last decision left or found; it means something once IsKnown.
+	// Replicas is the count after the last decision; meaningless unless IsKnown.
 	Replicas int32 `json:"replicas,omitempty"`
 	IsKnown  bool  `json:"known,omitempty"`
-	// ChangedAt is when the count changed, and EffectiveAt when the pods followed; zero if that is not known.
+	// ChangedAt is when the count changed, and EffectiveAt when the pods followed; zero if unknown.
 	ChangedAt   time.Time `json:"changedAt,omitzero"`
 	EffectiveAt time.Time `json:"effectiveAt,omitzero"`
-	// IsLowered says that the count fell, and IsAwaited that there still were more pods than it when that was last
-	// observed.
+	// IsLowered is set if the count fell, and IsAwaited while more pods than the count were last observed.
 	IsLowered bool `json:"lowered,omitempty"`
 	IsAwaited bool `json:"awaited,omitempty"`
-	// IsForeign says that another writer changed it.
+	// IsForeign is set if another writer changed it.
 	IsForeign bool `json:"foreign,omitempty"`
 }
 
@@ -31,8 +30,8 @@ func (c *Count) Observe(now time.Time, replicas, pods int32) {
 	}
 }
 
-// Change records that the count was set. A lower one takes effect when the pods that are too many are on their way out;
-// a higher one does at once: what the pods of before use says what all are needed for until others are ready.
+// Change records that the count was set. A lower one takes effect when the excess pods are being deleted; a higher one
+// takes effect at once: the use of the earlier pods is the whole load until others are ready.
 func (c *Count) Change(now time.Time, replicas int32) {
 	isLowered := replicas < c.Replicas
 	*c = Count{
@@ -40,7 +39,7 @@ func (c *Count) Change(now time.Time, replicas int32) {
 	}
 }
 
-// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
+// RaisedAt returns when the count was last raised; zero if it was lowered since then, or that is not known.
 func (c *Count) RaisedAt() time.Time {
 	if c.IsLowered {
 		return time.Time{}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestCount: a lower count takes effect when there are no more pods than it, a higher one at once, and another writer's
-// change is seen.
+// TestCount: a lower count takes effect once there are no more pods than that, a higher one at once, and another
+// writer's change is seen.
 func TestCount(t *testing.T) {
 	start := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }

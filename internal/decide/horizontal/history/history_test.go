@@ -19,8 +19,8 @@ func since(seconds int) func(time.Time) bool {
 	return func(t time.Time) bool { return !t.Before(at(seconds)) }
 }
 
-// TestRecommendationsAgainstList: the deques answer as a list that is searched
-// from end to end, for windows of any length and in any order.
+// TestRecommendationsAgainstList: for windows of any length and in any order, the deques return the same results as a
+// full search of the list.
 func TestRecommendationsAgainstList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r history.Recommendations
@@ -52,7 +52,7 @@ func TestRecommendationsAgainstList(t *testing.T) {
 	})
 }
 
-// TestRecommendationsExample shows what the deques keep.
+// TestRecommendationsExample shows which entries the deques keep.
 func TestRecommendationsExample(t *testing.T) {
 	var r history.Recommendations
 	for i, n := range []int32{5, 3, 4, 4, 2} {
@@ -89,7 +89,7 @@ func TestRecommendationsClone(t *testing.T) {
 	}
 }
 
-// TestChangesWithin: the sum of what is younger than the period.
+// TestChangesWithin: Within adds up the changes that are younger than the period.
 func TestChangesWithin(t *testing.T) {
 	c := history.Changes{{Time: at(0), Replicas: 1}, {Time: at(10), Replicas: 2}, {Time: at(20), Replicas: 4}}
 	for name, tt := range map[string]struct {
@@ -110,8 +110,7 @@ func TestChangesWithin(t *testing.T) {
 	}
 }
 
-// TestChangesAdd: an outdated entry gives its place, the last of several first,
-// as upstream's list does.
+// TestChangesAdd: a new entry replaces an outdated one, the last of several first, as in upstream's list.
 func TestChangesAdd(t *testing.T) {
 	var c history.Changes
 	c = c.Add(at(0), 1, time.Minute)

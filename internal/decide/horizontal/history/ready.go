@@ -6,23 +6,24 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 )
 
-// ReadyFor is how far back the numbers of ready pods are remembered: as far as samples reach that a decision uses.
+// ReadyFor is the time for which numbers of ready pods are kept: the age of the oldest samples that a decision uses.
 const ReadyFor = 40 * time.Second
 
-// MostReady is how many numbers are remembered at most: those of each second, of before, and of now.
+// MostReady is the largest number of entries: one of each second, one from before, and the present one.
 const MostReady = int(ReadyFor/time.Second) + 2
 
 // Ready are the numbers of ready pods of the last ReadyFor, oldest first. Each holds from its time to the next one's.
 type Ready []ReadyPods
 
-// ReadyPods is how many pods were ready from a time on.
+// ReadyPods is the number of ready pods from a time on.
 type ReadyPods struct {
 	Time time.Time `json:"time"`
 	Pods int32     `json:"pods"`
 }
 
-// Observe records how many pods are ready now, and since when all of them have been. More pods are ready since then,
-// even if that is observed later: until then they had no part of the load. Changes within a second are one.
+// Observe records the number of ready pods, and since when all of them have been ready. A larger number counts from
+// that time, even if it is observed later: before it the new pods had no part of the load. Changes within a second are
+// merged.
 func (r Ready) Observe(now time.Time, pods int32, since time.Time) Ready {
 	n := len(r)
 	if n > 0 && r[n-1].Pods == pods {
@@ -39,7 +40,7 @@ func (r Ready) Observe(now time.Time, pods int32, since time.Time) Ready {
 	return append(r.expire(now), ReadyPods{Time: at, Pods: pods})
 }
 
-// expire forgets what held until longer ago than ReadyFor. The buffer stays.
+// expire drops entries that ended longer ago than ReadyFor. It keeps the buffer.
 func (r Ready) expire(now time.Time) Ready {
 	cutoff, n := now.Add(-ReadyFor), 0
 	for n+1 < len(r) && !r[n+1].Time.After(cutoff) {
@@ -51,13 +52,13 @@ func (r Ready) expire(now time.Time) Ready {
 	return append(r[:0], r[n:]...)
 }
 
-// Part is the part of the load that each ready pod had from a time on, in nanoseconds since 1970.
+// Part is the share of the load of each ready pod from a time on, in nanoseconds since 1970.
 type Part struct {
 	began int64
 	part  float64
 }
 
-// Parts are the parts of the load that each ready pod had, newest first, if all had the same. It is 0 where no pod was
+// Parts returns the shares of the load of each ready pod, newest first, if all had the same. A share is 0 if no pod was
 // ready. They are appended to room.
 func (r Ready) Parts(room []Part) []Part {
 	for i := len(r) - 1; i >= 0; i-- {
@@ -70,7 +71,7 @@ func (r Ready) Parts(room []Part) []Part {
 	return room
 }
 
-// Share is the part that each pod had on average in the window up to a time, in nanoseconds since 1970.
+// Share returns the mean share of each pod in the window up to a time, in nanoseconds since 1970.
 func Share(parts []Part, to int64, window time.Duration) float64 {
 	sum, end := 0.0, to
 	from := end - int64(window)

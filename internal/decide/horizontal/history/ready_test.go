@@ -11,13 +11,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// TestReadyAgainstSeconds: the part of the load that a pod had is as if the number of ready pods of each second had been
-// written down, as far back as is remembered. The list stays short.
+// TestReadyAgainstSeconds: within the history, a pod's share of the load equals the share by a list of the number of
+// ready pods at each second. The history is shorter than that list.
 func TestReadyAgainstSeconds(t *testing.T) {
 	const remembered = int(history.ReadyFor / time.Second)
 	rapid.Check(t, func(t *rapid.T) {
 		var r history.Ready
-		// pods has the number of each second, which holds up to the next one.
+		// pods has the number of ready pods of each second.
 		var pods []int32
 		n := rapid.Int32Range(0, 5).Draw(t, "first")
 		for now := range rapid.IntRange(1, 200).Draw(t, "seconds") {
@@ -51,8 +51,8 @@ func TestReadyAgainstSeconds(t *testing.T) {
 	})
 }
 
-// TestReadyIsBounded: however often decisions are made while pods come and go, there is one number for each second, and a
-// buffer that no longer grows.
+// TestReadyIsBounded: while pods come and go, the history has at most one number for each second, at any rate of
+// decisions, and its buffer stops growing.
 func TestReadyIsBounded(t *testing.T) {
 	var r history.Ready
 	observe := func(i int) {
@@ -70,7 +70,8 @@ func TestReadyIsBounded(t *testing.T) {
 	}
 }
 
-// TestReadySince: more pods are ready since the last of them became ready, even if a decision sees it later.
+// TestReadySince: the number of ready pods counts from when the last of them became ready, although a decision sees it
+// later.
 func TestReadySince(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason string

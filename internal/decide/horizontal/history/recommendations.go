@@ -1,5 +1,5 @@
-// Package history keeps what a decision needs of the past: recommendations within
-// stabilization windows, and scale events within the periods of rate policies.
+// Package history keeps the past that a decision uses: recommendations within stabilization windows, and scale events
+// within the periods of rate policies.
 package history
 
 import (
@@ -13,11 +13,9 @@ type Recommendation struct {
 	Replicas int32     `json:"replicas"`
 }
 
-// Recommendations answers for the largest and the smallest recommendation of
-// any window that ends now. It keeps two monotonic deques: an entry that a later
-// one outdoes can never be the answer again, whatever the window, and is
-// dropped. The number of entries left is that of the turns of the proposed
-// count, not that of the decisions.
+// Recommendations finds the largest and the smallest recommendation of any window that ends now. It keeps two monotonic
+// deques: an entry that a later one exceeds can never be the result of any window again, and is dropped. The number of
+// remaining entries depends on how often the proposed count changes direction, not on the number of decisions.
 type Recommendations struct {
 	// Highs decrease and Lows increase from oldest to newest.
 	Highs []Recommendation `json:"highs,omitempty"`
@@ -25,12 +23,11 @@ type Recommendations struct {
 	// Slots are upstream's list, in which one decision frees at most one entry:
 	// see Overwrite.
 	Slots []Recommendation `json:"slots,omitempty"`
-	// Passing are like Highs, of what only the last few seconds asked for. They are
-	// forgotten sooner.
+	// Passing is like Highs, for counts that only the last few seconds asked for. They expire sooner.
 	Passing []Recommendation `json:"passing,omitempty"`
 }
 
-// Empty reports whether nothing is remembered.
+// Empty reports whether there are no recommendations.
 func (r *Recommendations) Empty() bool { return len(r.Highs) == 0 && len(r.Slots) == 0 }
 
 // Add stores a recommendation that is not older than those before it.
@@ -57,17 +54,17 @@ func (r *Recommendations) AddPassing(now time.Time, replicas int32) {
 	r.Passing = addHigh(r.Passing, Recommendation{Time: now, Replicas: replicas})
 }
 
-// HighestPassing is the largest of what only some seconds asked for, since then.
+// HighestPassing returns the largest passing recommendation since then.
 func (r *Recommendations) HighestPassing(since time.Time) (Recommendation, bool) {
 	return first(r.Passing, func(t time.Time) bool { return !t.Before(since) })
 }
 
-// IsPassing reports whether only some seconds asked for an entry.
+// IsPassing reports whether an entry is a passing recommendation.
 func (r *Recommendations) IsPassing(e Recommendation) bool {
 	return slices.Contains(r.Passing, e) && !slices.Contains(r.Highs, e)
 }
 
-// ExpirePassing forgets what only some seconds asked for, before then.
+// ExpirePassing drops the passing recommendations before then.
 func (r *Recommendations) ExpirePassing(cutoff time.Time) { r.Passing = expire(r.Passing, cutoff) }
 
 func addHigh(highs []Recommendation, entry Recommendation) []Recommendation {
@@ -78,10 +75,9 @@ func addHigh(highs []Recommendation, entry Recommendation) []Recommendation {
 	return append(highs[:n], entry)
 }
 
-// Overwrite stores a recommendation as upstream does (pkg/controller/
-// podautoscaler/horizontal.go, stabilizeRecommendation, v1.37.1): in the last
-// slot that is older than the cutoff, otherwise in a new one. The others that are
-// older stay, and count again if a window is lengthened.
+// Overwrite stores a recommendation as upstream does (pkg/controller/ podautoscaler/horizontal.go,
+// stabilizeRecommendation, v1.37.1): in the last slot that is older than the cutoff, otherwise in a new one. Other old
+// slots remain, and count again if a window is lengthened.
 func (r *Recommendations) Overwrite(now time.Time, replicas int32, cutoff time.Time) {
 	entry := Recommendation{Time: now, Replicas: replicas}
 	for i := len(r.Slots) - 1; i >= 0; i-- {
@@ -93,8 +89,8 @@ func (r *Recommendations) Overwrite(now time.Time, replicas int32, cutoff time.T
 	r.Slots = append(r.Slots, entry)
 }
 
-// Highest is the largest recommendation for which inside is true. The deque is
-// ordered by time, so the oldest that is inside is the largest.
+// Highest returns the largest recommendation for which inside is true. The deque is ordered by time, so the oldest that
+// is inside is the largest.
 func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, bool) {
 	best, found := first(r.Highs, inside)
 	for _, slot := range r.Slots {
@@ -105,7 +101,7 @@ func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, 
 	return best, found
 }
 
-// Lowest is the smallest recommendation for which inside is true.
+// Lowest returns the smallest recommendation for which inside is true.
 func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, bool) {
 	best, found := first(r.Lows, inside)
 	for _, slot := range r.Slots {
@@ -124,7 +120,7 @@ func (r *Recommendations) Expire(cutoff time.Time) {
 	r.Slots = slices.DeleteFunc(r.Slots, func(slot Recommendation) bool { return slot.Time.Before(cutoff) })
 }
 
-// Clone is a copy that shares nothing.
+// Clone returns a copy that shares nothing.
 func (r *Recommendations) Clone() Recommendations {
 	return Recommendations{
 		Highs: append([]Recommendation(nil), r.Highs...),
@@ -152,6 +148,6 @@ func expire(entries []Recommendation, cutoff time.Time) []Recommendation {
 	if n == 0 {
 		return entries
 	}
-	// Moving to the front keeps the buffer instead of walking along it.
+	// Move the entries to the front, so that the buffer is reused.
 	return append(entries[:0], entries[n:]...)
 }

@@ -1,5 +1,5 @@
 // Package load computes the load of a target, in pods that would serve it at the metrics' targets. Unlike the replica
-// count that a metric proposes, it knows no tolerance, no rounding and no caution about pods without samples.
+// count that a metric proposes, it applies no tolerance, no rounding and no assumptions for pods without samples.
 package load
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Input is what a decision has computed. Readings and Results belong to Specs, index for index.
+// Input has the results of a decision. Readings and Results belong to Specs, index for index.
 type Input struct {
 	Now                      time.Time
 	MinReplicas, MaxReplicas int32
@@ -47,8 +47,8 @@ func Forecast(
 // most bounds a load, as replica counts are.
 const most = math.MaxInt32
 
-// Of is the largest load of the metrics. It is not known while one of them is not, since that one may be the largest,
-// and without replicas.
+// Of returns the largest load of the metrics. It is unknown while one of them is unknown, because that one may be the
+// largest, and without replicas.
 func Of(in *Input) forecast.Load {
 	if in.Current <= 0 || len(in.Results) == 0 {
 		return forecast.Load{}
@@ -67,14 +67,15 @@ func Of(in *Input) forecast.Load {
 		}
 	}
 	if len(in.Results) > 1 {
-		// Another metric may lead at the next moment. That one has another target is no change of the target.
+		// Another metric may be the largest at the next moment. The difference between their targets is no change of the
+		// target.
 		leading.PerPodMilli = 0
 	}
 	leading.IsCapped = isCapped
 	return leading
 }
 
-// ByMetric is the load by one metric; false where it is not known.
+// ByMetric returns the load of one metric; false if it is unknown.
 func ByMetric(in *Input, i int) (pods float64, ok bool) {
 	if in.Current <= 0 || i >= len(in.Results) {
 		return 0, false
@@ -102,9 +103,9 @@ func (in *Input) pods(i int) (pods float64, ok bool) {
 	return min(pods, most), true
 }
 
-// carrying is how many pods the load is on: those whose samples count, and those that are ready and have none, which
-// are taken to be like the others. Where those are the most, the others do not stand for them. Pods that start count
-// for nothing, and neither does what they use.
+// carrying returns the number of pods that carry the load: those whose samples count, and ready ones without samples,
+// which are assumed to be like the others. It returns false if these are the majority, because then the others are not
+// representative. Pods that start do not count, and neither does their use.
 func (in *Input) carrying(r *metric.Result) (pods int, ok bool) {
 	missing, groups := 0, r.Groups
 	if r.Counts.Missing == 0 {
@@ -119,8 +120,8 @@ func (in *Input) carrying(r *metric.Result) (pods int, ok bool) {
 	return sampled + missing, r.Counts.Counted > 0 && missing <= sampled
 }
 
-// total is the load by a metric that is one value for the whole target. A Value target is no amount for each pod: as in
-// autoscaling/v2, the pods that are ready are then multiplied.
+// total returns the load of a metric that is one value for the whole target. A Value target has no value per pod: as in
+// autoscaling/v2, the ratio multiplies the ready pods.
 func (in *Input) total(i int) float64 {
 	spec, r := &in.Specs[i], &in.Results[i]
 	if spec.Target.Type == source.AverageValue {
@@ -145,8 +146,8 @@ func (in *Input) milli(i int) int64 {
 	return in.Specs[i].Target.Milli
 }
 
-// target is a pod's target, and how many times that a pod can carry; each is 0 if it is not known. A pod that uses all
-// that it requests counts as full: what it may use beyond that depends on its neighbours.
+// target returns a pod's target, and the load that a pod can carry as a multiple of it; each is 0 if unknown. A pod
+// that uses its whole request counts as full: more depends on its neighbours.
 func (in *Input) target(i int) (perPodMilli, full float64) {
 	target := &in.Specs[i].Target
 	if target.Type != source.Utilization {
@@ -155,7 +156,7 @@ func (in *Input) target(i int) (perPodMilli, full float64) {
 	return in.request(i) * float64(target.Percent) / 100, FullOf(&in.Specs[i])
 }
 
-// FullOf is how many times a metric's target a pod can carry; 0 if that is not known.
+// FullOf returns the load that a pod can carry as a multiple of a metric's target; 0 if unknown.
 func FullOf(spec *source.Spec) float64 {
 	part := float64(spec.Target.Percent) / 100
 	if spec.IsCPU() && spec.Target.Type == source.Utilization && part > 0 && part < 1 {
@@ -164,7 +165,7 @@ func FullOf(spec *source.Spec) float64 {
 	return 0
 }
 
-// request is what a pod requests on average, of those that count.
+// request returns the mean request of the pods that count.
 func (in *Input) request(i int) float64 {
 	sum, n := 0.0, 0
 	if i >= len(in.Readings) {
@@ -183,5 +184,5 @@ func (in *Input) request(i int) float64 {
 	return sum / float64(n)
 }
 
-// isFull reports whether the pods use all that they request.
+// isFull reports whether the pods use their whole requests.
 func (in *Input) isFull(i int) bool { return in.Results[i].Percent >= 100 }

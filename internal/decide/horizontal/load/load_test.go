@@ -26,10 +26,10 @@ type scene struct {
 	current  int32
 }
 
-// pod is how a pod of a scene is.
+// pod describes a pod of a scene.
 type pod struct {
 	metric.Pod
-	// cpu is what it uses, in milli-cores; none if it is negative.
+	// cpu is its usage in milli-cores; negative if it has no sample.
 	cpu int64
 }
 
@@ -38,7 +38,7 @@ func ready(cpu int64) pod {
 		ReadyTransition: noon.Add(-time.Hour)}, cpu}
 }
 
-// starting is a pod that uses CPU and is not ready.
+// starting returns a pod that uses CPU and is not ready.
 func starting(cpu int64) pod {
 	p := ready(cpu)
 	p.Ready, p.StartTime, p.ReadyTransition = metric.ReadyFalse, noon.Add(-10*time.Second), noon.Add(-10*time.Second)
@@ -59,7 +59,7 @@ func deleting(cpu int64) pod {
 
 const none = -1
 
-// cpuOf is a target whose pods request a core each and shall use so many percent of it.
+// cpuOf returns a target whose pods request a core each, with a target utilization in percent.
 func cpuOf(percent int32, pods ...pod) scene {
 	s := scene{current: int32(len(pods))}
 	r := metric.Reading{}
@@ -74,7 +74,7 @@ func cpuOf(percent int32, pods ...pod) scene {
 	return s
 }
 
-// and is the scene with another metric.
+// and returns the scene with another metric.
 func (s scene) and(spec source.Spec, r metric.Reading) scene {
 	s.specs, s.readings = append(s.specs, spec), append(s.readings, r)
 	return s
@@ -168,7 +168,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A target of zero, a ratio that is no number: the load is not known rather than endless.
+// With a target of zero or a ratio that is no number, the load is unknown instead of infinite.
 func TestLoadIsBounded(t *testing.T) {
 	for name, r := range map[string]metric.Result{
 		"NaN":       {Ratio: math.NaN(), Counts: metric.Counts{Counted: 1}},
@@ -193,7 +193,7 @@ func TestLoadIsBounded(t *testing.T) {
 	}
 }
 
-// TestLoadOfCPU compares with the definition: what the pods that carry the load use, in pods at the target.
+// TestLoadOfCPU compares with the definition: the usage of the pods that carry the load, divided by a pod's target.
 func TestLoadOfCPU(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		percent := rapid.Int32Range(10, 99).Draw(t, "target")
@@ -219,7 +219,7 @@ func TestLoadOfCPU(t *testing.T) {
 		} else if !isKnown {
 			return
 		}
-		// Utilization is a whole percentage, cut off.
+		// Utilization is truncated to a whole percentage.
 		mean := math.Floor(float64(used) / float64(sampled) / 10)
 		if want := mean / float64(percent) * float64(sampled+missing); math.Abs(got.Pods-want) > 1e-9 {
 			t.Errorf("%g pods, want %g", got.Pods, want)

@@ -14,8 +14,8 @@ const (
 	noRequests = "no metrics returned matched known pods"
 )
 
-// sourceError is what keeps the metric from being computed at all: a spec that
-// cannot be used, an API error, an empty or a lying answer.
+// sourceError returns the error for which a metric is not computed at all: an unusable spec, an API error, an empty or
+// an implausible response.
 func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	switch {
 	case !spec.Type.Known():
@@ -41,8 +41,8 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	return ""
 }
 
-// fits reports whether the reading has what the calculation indexes. If it has not, the
-// collector has a defect, and the metric fails instead of a panic.
+// fits reports whether the reading has the elements that the calculation indexes. If not, the collector has a defect,
+// and the metric fails instead of causing a panic.
 func fits(spec *source.Spec, reading *Reading, c *Context) bool {
 	if !spec.Type.IsPerPod() {
 		return len(reading.Series) > 0

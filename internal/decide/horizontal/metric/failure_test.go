@@ -10,8 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// targetless takes the target from a metric, as an object may that never passed
-// validation.
+// targetless returns a metric without a target, as in an object that was never validated.
 func targetless(t source.Type) source.Spec {
 	s := averageOf(t, 1)
 	s.Target = source.Target{}
@@ -406,7 +405,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestUncountedRequests: a request that is missing on a pod that does not count.
+// TestUncountedRequests: a request is missing on a pod that does not count.
 func TestUncountedRequests(t *testing.T) {
 	for name, change := range map[string]func(*metric.Pod){
 		"deleted":   func(p *metric.Pod) { p.Deleting = true },
@@ -430,8 +429,8 @@ func TestUncountedRequests(t *testing.T) {
 	}
 }
 
-// TestMetricDivergences: each divergence of this package changes its own scene
-// and, alone, is enough for it.
+// TestMetricDivergences: each divergence of this package changes the result of its own scene, with and without the
+// other divergences.
 func TestMetricDivergences(t *testing.T) {
 	partial := utilization(50)
 	partial.Type, partial.Container = source.ContainerResource, "app"

@@ -9,22 +9,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Group says what part a pod plays in a metric.
+// Group says how a pod counts in a metric.
 type Group uint8
 
 // The groups.
 const (
-	// Counted pods' samples are used.
+	// Counted: the pod's sample is used.
 	Counted Group = iota
-	// Ignored pods are on their way out, or finished.
+	// Ignored: the pod is being deleted, or has finished.
 	Ignored
-	// Unready pods are starting: their samples would mislead.
+	// Unready: the pod starts, so that its sample would mislead.
 	Unready
-	// Missing pods should have a sample and have none.
+	// Missing: the pod should have a sample and has none.
 	Missing
-	// Lacking pods do not have the container that the metric names.
+	// Lacking: the pod does not have the container that the metric names.
 	Lacking
-	// Unsampled pods were not asked, and are taken to be as those that were. Only pods whose samples would count are.
+	// Unsampled: the pod is not in the sample of pods, and counts like those that are. Only pods whose samples would count
+	// are Unsampled.
 	Unsampled
 
 	groupCount
@@ -50,29 +51,29 @@ type Counts struct {
 	Counted, Ignored, Unready, Missing, Lacking, Unsampled int
 }
 
-// Pods is how many there are, without those that are ignored.
+// Pods returns the number of pods, except the ignored ones.
 func (n *Counts) Pods() int { return n.Counted + n.Unready + n.Missing + n.Lacking + n.Unsampled }
 
-// Asked is how many were asked of the pods that would count.
+// Asked returns how many of the pods that would count are in the sample.
 func (n *Counts) Asked() int { return n.Counted + n.Missing + n.Lacking }
 
-// grouping is what the pods of one metric are sorted by, worked out once.
+// grouping has the settings for sorting the pods of one metric into groups, computed once.
 type grouping struct {
-	// startup says that a sample may show a pod's start.
+	// startup is set if a sample may show a pod's start.
 	startup bool
-	// finished says that pods which have finished are ignored.
+	// finished is set if pods which have finished are ignored.
 	finished bool
-	// recent says that pods count for less that have just become ready.
+	// recent is set if pods that have just become ready count for less.
 	recent bool
-	// once says that load which moves from one pod to another counts once.
+	// once is set if load that moves from one pod to another counts once.
 	once bool
-	// least is how long a pod was ready for when the sample of it was taken that counts.
+	// least is the shortest time for which a pod must have been ready when its sample was taken.
 	least time.Duration
 	// now is the time of the decision. Pods that started later than young are in the initialization period. Both are in
 	// nanoseconds since 1970.
 	now, young int64
 	delay      time.Duration
-	// unasked is the sample that a pod which was not asked could have.
+	// unasked is the sample assumed for a pod that is not in the sample of pods.
 	unasked Sample
 }
 
@@ -93,8 +94,8 @@ func groupingOf(spec *source.Spec, c *Context) grouping {
 	return by
 }
 
-// group sorts a pod, in upstream's order of tests (replica_calculator.go,
-// groupPods, v1.37.1): the first that is true decides.
+// group returns the group of a pod, by upstream's tests in their order (replica_calculator.go, groupPods, v1.37.1): the
+// first that holds decides.
 func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	switch {
 	case pod.Deleting || pod.Phase == PhaseFailed:
@@ -104,7 +105,7 @@ func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	case pod.Phase == PhasePending:
 		return Unready
 	case !sample.Present && sample.Unsampled && (pod.Ready != ReadyTrue || by.starting(pod, &by.unasked)):
-		return Unready // the sample is of pods that are ready, and has their load
+		return Unready // the sample stands for ready pods only
 	case !sample.Present && sample.Unsampled:
 		return Unsampled
 	case !sample.Present:
@@ -116,12 +117,10 @@ func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	}
 }
 
-// starting reports whether a pod's sample shows its start rather than its
-// work. During the initialization period a sample counts once its whole window
-// lies after the pod became ready, and that window is no shorter than the least
-// by which the windows of the other pods are cut: theirs may reach back to when
-// they had its part of the load. Later, a pod is left out only if it has never
-// been ready.
+// starting reports whether a pod's sample shows its start rather than its work. During the initialization period a
+// sample counts once its whole window is after the pod became ready, and that window is no shorter than the least by
+// which the windows of the other pods are cut: theirs may reach back to when they carried its share of the load. Later,
+// a pod is excluded only if it has never been ready.
 func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 	if pod.Ready == NoReadiness || pod.StartTime.IsZero() {
 		return true
@@ -132,11 +131,11 @@ func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 	return pod.Ready == ReadyFalse && pod.StartTime.Add(by.delay).After(pod.ReadyTransition)
 }
 
-// isYoung reports whether a pod is in the initialization period. Beyond it, one that turns ready again has been
-// overloaded rather than started.
+// isYoung reports whether a pod is in the initialization period. After it, a pod that becomes ready again was
+// overloaded, and has not just started.
 func (by *grouping) isYoung(pod *Pod) bool { return arithmetic.Nanos(pod.StartTime) > by.young }
 
-// readyFor is how long a pod had been ready at a time.
+// readyFor returns how long a pod had been ready at a time.
 func readyFor(pod *Pod, at int64) time.Duration {
 	return time.Duration(at - arithmetic.Nanos(pod.ReadyTransition))
 }
@@ -170,9 +169,9 @@ func readyPods(pods []Pod) int64 {
 	return n
 }
 
-// ReadyPods is how many of the pods have a part of the load, and since when all of them have had: the API truncates the
-// time to seconds. They are those that are ready, and those of before the initialization period: overload makes pods
-// unready now and then, and their load then moves to no new pod.
+// ReadyPods returns the number of pods with a share of the load, and since when all of them have had one: the API
+// truncates the time to seconds. These are the ready pods, and the pods past the initialization period: overload makes
+// pods unready now and then, and their load then moves to no new pod.
 func ReadyPods(pods []Pod, young time.Time) (n int32, since time.Time) {
 	before, latest := arithmetic.Nanos(young), arithmetic.Nanos(since)
 	for i := range pods {

@@ -25,7 +25,7 @@ func TestGroup(t *testing.T) {
 	container := cpu
 	container.Type, container.Container = source.ContainerResource, "app"
 
-	// started is a ready pod of this age that became ready readyAfter its start.
+	// started returns a ready pod of this age that became ready readyAfter its start.
 	started := func(age, readyAfter time.Duration, ready metric.Readiness) metric.Pod {
 		p := pod("a")
 		p.StartTime, p.Ready = now.Add(-age), ready

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// now is when the tests decide; their pods started an hour ago unless they say
-// otherwise, so that the start-up delays are over.
+// now is the time of decisions; pods started an hour ago unless a test sets another time, so that the start-up delays
+// are over.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 const (
@@ -18,7 +18,7 @@ const (
 	window         = time.Minute
 )
 
-// pod is a running, ready pod.
+// pod returns a running, ready pod.
 func pod(name string) metric.Pod {
 	started := now.Add(-time.Hour)
 	return metric.Pod{
@@ -27,15 +27,14 @@ func pod(name string) metric.Pod {
 	}
 }
 
-// sample is a fresh value.
+// sample returns a fresh value.
 func sample(milli int64) metric.Sample {
 	return metric.Sample{Present: true, Milli: milli, At: now, Window: window}
 }
 
 func request(milli int64) metric.Request { return metric.Request{Milli: milli} }
 
-// scene is one metric, what was seen of it, and the rest that its evaluation
-// depends on.
+// scene has the inputs of one metric's evaluation.
 type scene struct {
 	spec    source.Spec
 	pods    []metric.Pod
@@ -44,9 +43,9 @@ type scene struct {
 	current, existing int32
 	tolerance         metric.Tolerance
 	set               divergence.Set
-	// raisedAt is when the count was raised, where the decision is made between two sync periods.
+	// raisedAt is the time at which the count was raised, for a decision between two sync periods.
 	raisedAt time.Time
-	// unreached is the count that a rate has not let it reach yet.
+	// unreached is an earlier proposal that a rate policy did not permit yet.
 	unreached int32
 }
 
@@ -61,7 +60,7 @@ func (s scene) evaluate() metric.Result {
 	return r
 }
 
-// running is a scene of pods a, b, … with a value and a request of 1000m each.
+// running returns a scene of pods a, b, … with these values and requests of 1000m.
 func running(spec source.Spec, values ...int64) scene {
 	s := scene{
 		spec: spec, current: int32(len(values)), existing: int32(len(values)),
@@ -75,7 +74,7 @@ func running(spec source.Spec, values ...int64) scene {
 	return s
 }
 
-// total is a scene of ready pods and a metric with series.
+// total returns a scene of ready pods and a metric with series.
 func total(spec source.Spec, pods int, series ...int64) scene {
 	s := running(spec, make([]int64, pods)...)
 	s.reading = metric.Reading{Series: series}
@@ -104,7 +103,7 @@ func (s scene) add(p metric.Pod, v metric.Sample, requestMilli int64) scene {
 	return s
 }
 
-// at changes the counts of the scale: wanted, and existing.
+// at sets the counts of the scale: spec.replicas and status.replicas.
 func (s scene) at(current, existing int32) scene {
 	s.current, s.existing = current, existing
 	return s
@@ -120,13 +119,13 @@ func (s scene) tolerating(up, down float64) scene {
 	return s
 }
 
-// extraneous adds values of pods that are not among the pods.
+// extraneous adds values of pods that are not in the list of pods.
 func (s scene) extraneous(values ...int64) scene {
 	s.reading.Extraneous = values
 	return s
 }
 
-// asking changes the request of pod i.
+// asking sets the request of pod i.
 func (s scene) asking(i int, r metric.Request) scene {
 	s.reading.Requests[i] = r
 	return s

@@ -7,30 +7,31 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// The load of a target is the sum of what its pods use. Their samples are of different times, and load moves between
-// pods, so that a part of it may be in two samples. It counts once (divergence load-once):
+// The load of a target is the sum of the usage of its pods. Their samples have different times, and load moves between
+// pods, so that two samples may contain the same part of it. The divergence load-once counts that part once:
 //
-//   - A pod that becomes ready takes over a part of what the others had. Where a sample reaches back to when fewer pods
-//     were ready (Context.Ready), its pod had a larger part then: it counts as if the load had been shared by as many
-//     as now. Where as many pods went as came, as in a rollout, nobody's part has changed.
-//   - What has moved from one pod to another since the older of their samples is in both. That is at most what made the
-//     pods unequal at the last moment of which all are known (Reading.Earlier): the use of each beyond the least of
-//     them. Nor is it more than what all use now beyond what they did then. Within the tolerance it decides nothing.
+//  - A pod that becomes ready takes over a share of the load of the others. If a sample reaches back to when fewer
+//    pods were ready (Context.Ready), its pod had a larger share then: it counts as if as many pods as now had shared
+//    the load. If as many pods ended as started, as in a rollout, no share has changed.
+//  - Load that has moved from one pod to another since the older of their samples is in both. It is at most the
+//    difference between the pods at the last moment at which all are known (Reading.Earlier): the usage of each beyond
+//    the smallest. It is at most the increase of their total usage since then, too. Within the tolerance it changes no
+//    decision.
 
-// use is what a pod that counts uses, and requests where that is compared.
+// use is the use of a pod that counts, and its request if that is compared.
 type use struct {
 	milli, wanted int64
-	// readyFor is how long it had been ready when its sample was taken.
+	// readyFor is the time for which it had been ready when its sample was taken.
 	readyFor time.Duration
-	// share is the part of the load that each ready pod had in the sample's window.
+	// share is the share of the load of each ready pod in the sample's window.
 	share float64
-	// isYoung says that a part of it may be the pod's start.
+	// isYoung is set if a part of it may be the pod's start.
 	isYoung bool
 }
 
-// shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
-// window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
-// to use less than those do on average whose window began after that: pods that are saturated use as much before and
+// shared returns the use of the pods that count, as if the load had been shared by as many pods as now for the whole of
+// each window. If more pods have a share of the load than count, the shares of the others are unknown, and excluded. No
+// pod counts with less than the mean use of those whose windows began after that: saturated pods use as much before as
 // after.
 func (p *perPod) shared(uses []use, pods float64, young *recentPods) (used int64) {
 	now, of, parts := 0.0, 0.0, uses[:0]
@@ -58,7 +59,7 @@ func (p *perPod) shared(uses []use, pods float64, young *recentPods) (used int64
 	return used
 }
 
-// share is the part of the load that each ready pod had in the window of a sample of a time; 0 where that is not known.
+// share returns the share of each ready pod in the window of a sample with this time; 0 if unknown.
 func (by *grouping) share(parts []history.Part, at int64, s *Sample) float64 {
 	if s.Window <= 0 || s.At.IsZero() {
 		return 0
@@ -73,8 +74,8 @@ func (u *use) addTo(young *recentPods) {
 	}
 }
 
-// countOnce leaves out what may be in two samples where more replicas are asked for, and adds what may be in none where
-// fewer are.
+// countOnce subtracts the load that may be in two samples if more replicas are proposed, and adds the load that may be
+// in none if fewer are.
 func (p *perPod) countOnce() {
 	r := p.result
 	if !p.c.Divergences.Has(divergence.LoadOnce) || p.c.Tolerance.Within(r.Ratio) ||
@@ -97,8 +98,8 @@ func (p *perPod) countOnce() {
 	r.MovedMilli = moved
 }
 
-// together is what the pods that count used up to the last moment of which all are known, and how much of that made
-// them unequal. A pod that was not ready then counts as now.
+// together returns the use of the pods that count up to the last moment at which all are known, and the part of it by
+// which they differ. A pod that was not ready then counts as it does now.
 func (p *perPod) together() (used, unequal int64) {
 	least, known := int64(0), int64(0)
 	for i, g := range p.result.Groups {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// sharing is a scene of pods with an average of CPU use as their target.
+// sharing returns a scene of pods with a target for their average CPU usage.
 func sharing(milli int64, used ...int64) scene {
 	spec := averageOf(source.Resource, milli)
 	spec.Name = source.CPU
@@ -32,7 +32,7 @@ func (s scene) ahead(by time.Duration) scene {
 	return s
 }
 
-// over has the samples be of 15 s.
+// over sets the samples' windows to 15 s.
 func (s scene) over() scene {
 	for i := range s.reading.Samples {
 		s.reading.Samples[i].Window = 15 * time.Second
@@ -40,20 +40,20 @@ func (s scene) over() scene {
 	return s
 }
 
-// since has a pod's sample be of so long.
+// since sets the window of a pod's sample.
 func (s scene) since(pod int, window time.Duration) scene {
 	s.reading.Samples[pod].Window = window
 	return s
 }
 
-// started has a pod have been ready for so long.
+// started sets for how long a pod has been ready.
 func (s scene) started(pod int, readyFor time.Duration) scene {
 	s.pods[pod].ReadyTransition = now.Add(-readyFor)
 	s.pods[pod].StartTime = now.Add(-readyFor - time.Second)
 	return s
 }
 
-// earlier has the pods have used so much up to ten seconds ago; -1 is not known.
+// earlier sets the pods' usage up to ten seconds ago; -1 is an unknown one.
 func (s scene) earlier(milli ...int64) scene {
 	for _, m := range milli {
 		one := metric.Sample{Present: m >= 0, Milli: max(0, m), At: now.Add(-10 * time.Second), Window: 15 * time.Second}
@@ -62,7 +62,7 @@ func (s scene) earlier(milli ...int64) scene {
 	return s
 }
 
-// among evaluates the scene after so many pods were ready, as COUNT since so long ago.
+// among evaluates the scene with a history of the numbers of ready pods.
 func (s scene) among(ready ...history.ReadyPods) metric.Result {
 	var r metric.Result
 	metric.Evaluate(&s.spec, &s.reading, &metric.Context{
@@ -77,7 +77,7 @@ func readyPods(pods int32, ago time.Duration) history.ReadyPods {
 	return history.ReadyPods{Time: now.Add(-ago), Pods: pods}
 }
 
-// TestNewPodSharesTheLoad: samples reach back to when fewer pods had the load.
+// TestNewPodSharesTheLoad: samples reach back to when fewer pods shared the load.
 func TestNewPodSharesTheLoad(t *testing.T) {
 	const second = time.Second
 	// Two pods use 1200m together; the third has been ready for five seconds.
@@ -126,9 +126,9 @@ func TestNewPodSharesTheLoad(t *testing.T) {
 	}
 }
 
-// TestSharedBeforeTheStart: what is left out of the use of new pods, because others have come since, is not left out a
-// second time as their start. Whatever their number is, a load counts as it is, and pods above their target ask for no
-// fewer of them.
+// TestSharedBeforeTheStart: if other pods became ready later, a part of a new pod's usage is left out. The rule for
+// pods that are starting does not leave it out again. The load counts the same with any number of pods, and pods above
+// their target do not propose fewer of them.
 func TestSharedBeforeTheStart(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
@@ -138,13 +138,13 @@ func TestSharedBeforeTheStart(t *testing.T) {
 		unreached          int32
 		want               int32
 	}{
-		// In 15 s that the windows of ten span, they had 2000m each for 9 s, and 1000m for 6 s.
+		// In the 15 s of the windows of ten, they had 2000m each for 9 s, and 1000m for 6 s.
 		"at the target":            {2, 8, 10, 1600, 1000, 0, 0, 20},
 		"at the target, between":   {2, 8, 10, 1600, 1000, 40 * second, 0, 20},
 		"saturated":                {2, 8, 10, 2000, 2000, 0, 0, 25},
 		"saturated, doubled twice": {4, 4, 8, 2000, 2000, 40 * second, 0, 20},
 		"saturated, all new":       {0, 2, 2, 2000, 2000, 0, 0, 5},
-		// A rise by the start of these pods is followed by no other before the next sync period, whenever they started.
+		// After a rise by the start of these pods, the next one waits for the next sync period, independent of their start.
 		"all new, after a rise":      {0, 2, 2, 2000, 2000, 10 * second, 0, 0},
 		"all new, asked for before":  {0, 2, 2, 2000, 2000, 10 * second, 6, 5},
 		"all new, asked for less":    {0, 2, 2, 2000, 2000, 10 * second, 5, 5},
@@ -175,7 +175,7 @@ func TestSharedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestMovedLoad: samples of pods are of different times, and load may be in two of them, or in none.
+// TestMovedLoad: the pods' samples have different times, and load may be in two of them, or in none.
 func TestMovedLoad(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason string
@@ -225,8 +225,7 @@ func TestMovedLoad(t *testing.T) {
 	}
 }
 
-// TestNeverTurned: whatever the pods used before, load-once asks for no more than upstream would where that asks for more,
-// for no fewer where that asks for fewer, and never for the other direction.
+// TestNeverTurned: load-once proposes a count between the current one and upstream's.
 func TestNeverTurned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Int64Range(0, 2000), 1, 8)
@@ -246,7 +245,7 @@ func TestNeverTurned(t *testing.T) {
 	})
 }
 
-// BenchmarkLoadOnce evaluates a metric while a part of the pods are new and samples are of different times.
+// BenchmarkLoadOnce evaluates a metric with some new pods and samples of different times.
 func BenchmarkLoadOnce(b *testing.B) {
 	for _, pods := range []int{10, 1000} {
 		b.Run(fmt.Sprint("pods=", pods), func(b *testing.B) {
@@ -268,7 +267,7 @@ func BenchmarkLoadOnce(b *testing.B) {
 	}
 }
 
-// TestLoadOnceAllocatesNothing: a decision is made each second for each object.
+// Each object has a decision each second.
 func TestLoadOnceAllocatesNothing(t *testing.T) {
 	s := sharing(260, 700, 700, 100, 100).over().earlier(700, 100, 100, 100)
 	c := metric.Context{

@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// perPod is a metric whose samples come from the pods: the totals over the
-// pods that count, and what the others would add.
+// perPod is a metric with samples of pods: the totals over the pods that count, and the assumptions for the others.
 type perPod struct {
 	spec    *source.Spec
 	reading *Reading
@@ -21,24 +20,22 @@ type perPod struct {
 	// percent is set for a Utilization target: samples are then compared with
 	// the pods' requests instead of a fixed value.
 	percent bool
-	// incomplete says that a pod is without a request, and partial that some pods
-	// have the metric's container and some do not.
+	// incomplete is set if a pod has no request, and partial if some pods have the metric's container and some do not.
 	incomplete, partial bool
 
 	result *Result
 
-	// used and wanted are the totals of samples and requests; entries is how
-	// many samples are in them, samples how many there are with extraneous ones.
+	// used and wanted are the totals of samples and requests; entries is the number of samples in them, samples that with
+	// extraneous ones.
 	used, wanted     int64
 	entries, samples int64
-	// idle are pods beside a sample that are taken to use nothing.
+	// idle is the number of pods outside the sample that are assumed to use nothing.
 	idle int64
 }
 
-// compute judges samples against the pods' requests (upstream:
-// GetResourceReplicas) or the average sample against a fixed value (upstream:
-// calcPlainMetricReplicas). Where a part of the pods was asked, the average of that
-// part stands for all. It returns a text where the metric fails.
+// compute compares samples with the pods' requests (upstream: GetResourceReplicas) or the average sample with a fixed
+// value (upstream: calcPlainMetricReplicas). If a part of the pods is sampled, its average stands for all. It returns
+// the error if the metric fails.
 func (p *perPod) compute(room []Group) string {
 	r := p.result
 	if len(p.c.Pods) == 0 {
@@ -68,15 +65,15 @@ func (p *perPod) compute(room []Group) string {
 	return text
 }
 
-// observe computes the ratio of a metric that asks for nothing: the surge window compares what it finds with that.
+// observe computes the ratio of a metric that proposes nothing: the surge window compares its own with it.
 func (p *perPod) observe() {
 	if p.entries > 0 && !p.nothingWanted() {
 		p.result.Ratio, _, _ = p.ratio()
 	}
 }
 
-// riseFurther has samples which may be of the start of pods confirm what was asked for before a rate cut it. They ask
-// for no more than that, and for nothing else.
+// riseFurther uses samples that may include a pod's startup to confirm an earlier proposal that a rate policy did not
+// permit yet. They do not propose more than that.
 func (p *perPod) riseFurther() {
 	r := p.result
 	if r.Replicas = min(r.Replicas, p.c.Unreached); r.Replicas > p.c.SpecReplicas {
@@ -86,14 +83,13 @@ func (p *perPod) riseFurther() {
 	}
 }
 
-// nothingWanted reports whether there is no request to compare with. Upstream
-// takes a negative sum, which only an overflow can be, for a number.
+// nothingWanted reports whether there is no request to compare with. Upstream uses a negative sum, which only an
+// overflow can cause, as a number.
 func (p *perPod) nothingWanted() bool {
 	return p.percent && (p.wanted == 0 || p.sum == arithmetic.Saturate && p.wanted < 0)
 }
 
-// requestError names the first pod without a usable request. Upstream asks it
-// of every selected pod.
+// requestError names the first pod without a usable request. Upstream requires one of every selected pod.
 func (p *perPod) requestError() string {
 	if !p.percent || !p.incomplete {
 		return ""
@@ -124,7 +120,7 @@ func requestText(spec *source.Spec, request *Request, pod string) string {
 	}
 }
 
-// claimText says why no utilization can be computed: the request is a part of what the pod has.
+// claimText describes why no utilization can be computed: the request is only a part of the pod's resources.
 func claimText(spec *source.Spec, request *Request, pod string) string {
 	of := "Pod " + pod
 	if request.Container != "" {
@@ -134,7 +130,7 @@ func claimText(spec *source.Spec, request *Request, pod string) string {
 		"use averageValue instead of averageUtilization", of, spec.Name, request.Claim)
 }
 
-// survey sorts the pods and adds up those that count, in one walk over them.
+// survey sorts the pods into groups and adds up those that count, in one iteration.
 func (p *perPod) survey(room []Group) {
 	r, pods, samples, requests := p.result, p.c.Pods, p.reading.Samples, p.reading.Requests
 	by, sum, percent := groupingOf(p.spec, p.c), p.sum, p.percent
@@ -194,8 +190,8 @@ func (p *perPod) survey(room []Group) {
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])
 }
 
-// times are when the newest and the oldest of some samples were taken, and when the first of their windows began, with
-// the samples that say so.
+// times has the times of the newest and the oldest of some samples, and the start of the earliest window. It ignores
+// samples without a time.
 type times struct {
 	newestAt, oldestAt, firstAt int64
 	newest, oldest, first       *Sample
@@ -221,8 +217,7 @@ func (t *times) report(c *Context, r *Result) {
 	}
 }
 
-// groupWithoutRequest is the group of a pod that has no request; without it the
-// pod would be in g.
+// groupWithoutRequest returns the group of a pod that has no request; without it the pod would be in g.
 func (p *perPod) groupWithoutRequest(pod int, g Group) Group {
 	if !p.incomplete {
 		p.incomplete, p.partial = true, partialContainer(p.reading, p.c)
@@ -233,8 +228,7 @@ func (p *perPod) groupWithoutRequest(pod int, g Group) Group {
 	return g
 }
 
-// addExtraneous adds the samples of unknown pods. They have no request, so that
-// they take part in an average only; both ways they are samples.
+// addExtraneous adds the samples of unknown pods. They have no request, so that they count in an average only.
 func (p *perPod) addExtraneous() {
 	p.samples += int64(len(p.reading.Extraneous))
 	if p.percent {
@@ -255,8 +249,8 @@ func (p *perPod) addSample(milli int64, pod int) {
 	}
 }
 
-// ratio is the totals' ratio to the target. A utilization is truncated to a
-// whole percentage, an average to a whole milli-unit, before it is divided.
+// ratio returns the totals' ratio to the target. A utilization is truncated to a whole percentage, an average to a
+// whole milli-unit, before it is divided.
 func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 	average = p.used / p.entries
 	if !p.percent {
@@ -266,8 +260,8 @@ func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 	return float64(percent) / float64(p.spec.Target.Percent), percent, average
 }
 
-// ofAverage is the ratio of an average to the target. Of a target for all pods
-// together the average is compared with a pod's part of it.
+// ofAverage returns the ratio of an average to the target. Of a target for all pods together the average is compared
+// with a pod's part of it.
 func (p *perPod) ofAverage(average int64) (ratio float64, percent int32, milli int64) {
 	ratio = float64(average) / float64(p.spec.Target.Milli)
 	if !p.spec.IsShared() {
@@ -279,7 +273,7 @@ func (p *perPod) ofAverage(average int64) (ratio float64, percent int32, milli i
 
 func (p *perPod) pods() int64 { return int64(max(1, p.result.Counts.Pods())) }
 
-// propose returns a text where the metric fails.
+// propose returns the error if the metric fails.
 func (p *perPod) propose() string {
 	r := p.result
 	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
@@ -305,9 +299,9 @@ func (p *perPod) propose() string {
 	return ""
 }
 
-// fillIn adds what is not known so that the change gets smaller: on the way down a missing pod uses what it may; on the
-// way up missing and unready pods use nothing. A pod that has fallen silent uses at least what it used last. A sample
-// stands for the pods that are ready: those that are not are known without asking, and no part of it.
+// fillIn adds assumptions for unknown pods that make the change smaller: on the way down a missing pod uses as much as
+// it may; on the way up missing and unready pods use nothing. A pod that no longer responds uses at least its last
+// value. A sample stands for ready pods only: others are known without sampling.
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
 	for i, g := range r.Groups {
@@ -324,7 +318,7 @@ func (p *perPod) fillIn(upWithUnready bool) {
 	}
 }
 
-// last is what a pod used when it answered last, if it is one that has fallen silent.
+// last returns the last value of a pod that no longer responds.
 func (p *perPod) last(pod int) int64 {
 	if s := &p.reading.Samples[pod]; s.Silent {
 		return s.Milli
@@ -332,8 +326,7 @@ func (p *perPod) last(pod int) int64 {
 	return 0
 }
 
-// recompute judges the totals that were filled in. If they turn the direction,
-// the count stays.
+// recompute compares the totals with the assumptions. If they reverse the direction, the count stays.
 func (p *perPod) recompute() {
 	r := p.result
 	r.Adjusted, _, _ = p.ratio()
@@ -358,8 +351,8 @@ func (p *perPod) recompute() {
 	r.Replicas, r.Base, r.Verdict = proposed, base, Recomputed
 }
 
-// assumed is what a missing pod is taken to use on the way down: its whole
-// request, or the target where that is above it, or its part of a shared target.
+// assumed returns the assumed use of a missing pod on the way down: its whole request, or the target if that is larger,
+// or its share of a shared target.
 func (p *perPod) assumed(pod int) int64 {
 	if p.spec.IsShared() {
 		return p.spec.Target.Milli / p.pods()
@@ -370,10 +363,9 @@ func (p *perPod) assumed(pod int) int64 {
 	return p.sum.MulDiv(p.reading.Requests[pod].Milli, int64(max(100, p.spec.Target.Percent)), 100)
 }
 
-// base is what the ratio is multiplied by. More pods than wanted are a
-// rollout's surge. On the way up they are not to be multiplied. On the way down
-// they are: where pods share a load, the surge is why the ratio is low, and
-// without it a rollout would ask for fewer pods than the load needs.
+// base returns the count that the ratio multiplies. Pods beyond the wanted count are the surge of a rollout. On the way
+// up they are not multiplied. On the way down they are: if pods share a load, the surge is the cause of the low ratio,
+// and without it a rollout would propose fewer pods than the load needs.
 func (p *perPod) base(ratio float64, upstream int64) int64 {
 	if p.c.Divergences.Has(divergence.RolloutSurge) && ratio > 1 {
 		return min(upstream, int64(p.c.SpecReplicas))
@@ -381,7 +373,7 @@ func (p *perPod) base(ratio float64, upstream int64) int64 {
 	return upstream
 }
 
-// guarded reports whether the simple way, too, must not go against its ratio.
+// guarded reports whether the simple calculation must not contradict its ratio either.
 func (p *perPod) guarded() bool {
 	return p.c.Divergences.Has(divergence.RolloutSurge) || p.result.Counts.Lacking > 0
 }

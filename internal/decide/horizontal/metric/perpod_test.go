@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// outcome is what the tables compare of a result.
+// outcome has the parts of a result that the tables compare.
 type outcome struct {
 	Replicas int32
 	Verdict  metric.Verdict
@@ -25,7 +25,7 @@ func outcomeOf(r metric.Result) outcome {
 	return outcome{Replicas: r.Replicas, Verdict: r.Verdict, Base: r.Base, Percent: r.Percent, Milli: r.Milli}
 }
 
-// row is a scene, what must come of it, and why.
+// row is a scene, its expected result, and the reason.
 type row struct {
 	reason string
 	scene  scene
@@ -300,10 +300,10 @@ func TestAverage(t *testing.T) {
 	})
 }
 
-// TestFillInKeepsShownValues: what status shows is what was measured.
+// TestFillInKeepsShownValues: status shows the measured values.
 func TestFillInKeepsShownValues(t *testing.T) {
 	s := running(utilization(50), 1000, 1000).missing(1000).pending(1000)
-	// The newest sample that counts, not that of a pod that is starting.
+	// This is the newest sample that counts; the one of the pod that is starting does not.
 	s.reading.Samples[1].At, s.reading.Samples[3].At = now.Add(-time.Second), now.Add(time.Second)
 	r := s.evaluate()
 	if r.Ratio != 2 || r.Adjusted != 1 || r.Percent != 100 || r.Milli != 1000 || !r.At.Equal(now) {
@@ -316,8 +316,8 @@ func TestFillInKeepsShownValues(t *testing.T) {
 	}
 }
 
-// TestSilentPods: a pod that has fallen silent uses at least what it used last. What it used is no sample: where only
-// silent pods are left, the metric fails.
+// TestSilentPods: the usage of a pod without new samples counts as at least its last one. That is not a sample: if all
+// pods have none, the metric fails.
 func TestSilentPods(t *testing.T) {
 	silent := func(value, last int64) scene {
 		s := running(averageOf(source.PodEndpoint, 30_000), value, value, value, value)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestReadyPods: new pods have a part of the load once they are ready, and older ones whether they are ready or not.
+// TestReadyPods: a new pod has a share of the load once it is ready, an older one also while it is not ready.
 func TestReadyPods(t *testing.T) {
 	noon := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	young, recently := noon.Add(-5*time.Minute), noon.Add(-20*time.Second)

@@ -8,42 +8,38 @@ import (
 )
 
 const (
-	// PodStart is how long a pod may be taken to use CPU for itself after it became ready.
+	// PodStart is the time after a pod became ready in which it may use CPU for its own start.
 	PodStart = 30 * time.Second
-	// podWarm is how long a pod has been ready when it counts for all that it uses: its
-	// window then begins after its start. One window less, and a pod that compiles for
-	// all of its start would count with an average that still includes most of it.
+	// podWarm is the time after which all use of a ready pod counts: its window then begins after its start. With one
+	// window less, a pod that compiles during its whole start would count with an average that still includes most of
+	// that.
 	podWarm = PodStart + metricsServerWindow
 	// metricsServerWindow is metrics-server's at its default resolution.
 	metricsServerWindow = 15 * time.Second
 )
 
-// recentTotal is what some pods use, and what they are compared with.
+// recentTotal has the use of some pods, and the amount that it is compared with.
 type recentTotal struct {
 	Used, Wanted int64
 	Pods         int64
 }
 
-// recentPods are those that have become ready a short while ago, and are not warm: for less than a window, and for
-// longer. What they count for is limited.
+// recentPods has the pods that have just become ready and are not warm yet: those ready for less than a window, and
+// those ready for longer. Their use is limited.
 //
-// A pod that starts uses CPU for itself: classes are loaded, code is compiled, caches
-// are filled, for some seconds after it is ready, too. If that counted as load, each
-// pod that is added would ask for more pods, and these for more again. So as long as a
-// pod has not been ready for podWarm, such pods count together with at most what the
-// others carry on average: load that they have taken over is shared, and a share is no
-// more than that.
+// A pod that starts uses CPU for itself: it loads classes, compiles code and fills caches, also for some seconds after
+// it is ready. If that counted as load, each added pod would ask for more pods, and these for more again. So until pods
+// have been ready for podWarm, they count together with at most the mean use of the others: they have taken over a
+// share of the load, and a share is no more than that.
 //
-// Where no other pods are there, as at the first start of a target or in a rollout, those
-// that have been ready for a whole window of metrics-server stand in for them: they are
-// what upstream's controller, too, would decide on. After a rise of the count they do so
-// only as often as that decides: deciding each second would follow each rise by the
-// next one for the start of the same pods. Otherwise load cannot be distinguished
-// from a start yet, and the pods count with at most their target, which neither raises the
-// count nor keeps it from falling.
+// Without other pods, as at the first start of a target or in a rollout, those that have been ready for a whole window
+// of metrics-server replace them: upstream's controller would use their samples, too. After the count was raised they
+// do so only once in a sync period: decisions every second would raise it again and again for the start of the same
+// pods. Otherwise load cannot be distinguished from a start yet, and the pods count with at most their target, which
+// neither raises the count nor prevents it from falling.
 type recentPods struct{ newest, newer recentTotal }
 
-// Add adds a pod that has been ready for so long when its sample was taken.
+// Add adds a pod that had been ready for readyFor when its sample was taken.
 func (p *recentPods) Add(readyFor time.Duration, used, wanted int64) {
 	switch {
 	case readyFor < metricsServerWindow:
@@ -57,15 +53,15 @@ func (t *recentTotal) add(used, wanted int64) {
 	t.Used, t.Wanted, t.Pods = t.Used+used, t.Wanted+wanted, t.Pods+1
 }
 
-// StandIn reports whether there are none but these, of which some stand in for others.
+// StandIn reports whether there are no other pods, and some of these replace them.
 func (p *recentPods) StandIn(all recentTotal) bool {
 	return p.newer.Pods > 0 && all.Pods == p.newest.Pods+p.newer.Pods
 }
 
-// Newest is how many have not been ready for a whole window.
+// Newest returns the number of pods that have not been ready for a whole window.
 func (p *recentPods) Newest() int64 { return p.newest.Pods }
 
-// Excess is how much of what all pods use does not count. All are these and the others.
+// Excess returns the part of the pods' total use that does not count. all includes these and the others.
 func (p *recentPods) Excess(sum arithmetic.Mode, all recentTotal, target source.Target) int64 {
 	limited, others := p.newest, p.newer
 	if warm := all.without(limited.and(others)); warm.Pods > 0 {
@@ -77,7 +73,7 @@ func (p *recentPods) Excess(sum arithmetic.Mode, all recentTotal, target source.
 	if others.Pods == 0 {
 		others = limited.atTarget(sum, target)
 	}
-	// What the limited pods are to what the others carry: their requests or their number.
+	// The limited pods in proportion to the others: by their requests or their number.
 	part, of := limited.Pods, others.Pods
 	if target.Type == source.Utilization {
 		part, of = limited.Wanted, others.Wanted
@@ -96,7 +92,7 @@ func (t recentTotal) without(o recentTotal) recentTotal {
 	return recentTotal{t.Used - o.Used, t.Wanted - o.Wanted, t.Pods - o.Pods}
 }
 
-// atTarget is the pods as if each used what it is to use.
+// atTarget returns the pods with a use equal to their target.
 func (t recentTotal) atTarget(sum arithmetic.Mode, target source.Target) recentTotal {
 	if target.Type == source.Utilization {
 		t.Used = sum.MulDiv(t.Wanted, int64(target.Percent), 100)

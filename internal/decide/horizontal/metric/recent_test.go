@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// TestExcess: pods request 1000m each and are to use half of it, or 500m.
+// TestExcess: pods request 1000m each; the target is 500m, or half of that.
 func TestExcess(t *testing.T) {
 	type pod struct {
 		readyFor time.Duration

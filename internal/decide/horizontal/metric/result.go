@@ -9,10 +9,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Context is what all metrics of one decision share.
+// Context has the inputs that all metrics of one decision share.
 type Context struct {
 	Now time.Time
-	// SpecReplicas and StatusReplicas are the scale's wanted and counted pods.
+	// SpecReplicas and StatusReplicas are the scale's desired and observed pods.
 	SpecReplicas, StatusReplicas int32
 	Pods                         []Pod
 	Tolerance                    Tolerance
@@ -22,15 +22,15 @@ type Context struct {
 	// delays of CPU samples, flags of kube-controller-manager.
 	CPUInitializationPeriod, InitialReadinessDelay time.Duration
 	Divergences                                    divergence.Set
-	// Ready are the numbers of ready pods lately.
+	// Ready has the recent numbers of ready pods.
 	Ready history.Ready
-	// IsBetween says that the decision is made between two sync periods.
+	// IsBetween is set if the decision is made between two sync periods.
 	IsBetween bool
-	// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
+	// RaisedAt is when the count was last raised; zero if it was lowered since then, or if that is unknown.
 	RaisedAt time.Time
-	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
+	// Unreached is an earlier proposal that a rate has not permitted yet; 0 if there is none.
 	Unreached int32
-	// Room is kept for the next decision.
+	// Room is a buffer for the next decision.
 	Room []use
 }
 
@@ -38,17 +38,17 @@ func (c *Context) arithmetic() arithmetic.Mode {
 	return arithmetic.Mode(c.Divergences.Has(divergence.Saturate))
 }
 
-// isAfterRise reports whether the count was raised while pods that are new now may have been starting, and the decision
-// is between two sync periods.
+// isAfterRise reports whether the decision is between two sync periods, and the count was raised while pods that are
+// new now may have been starting.
 func (c *Context) isAfterRise() bool {
 	return c.IsBetween && !c.RaisedAt.IsZero() && c.Now.Sub(c.RaisedAt) < podWarm
 }
 
-// mayRiseFurther reports whether a rate has not let the count rise yet to what was asked for.
+// mayRiseFurther reports whether a rate has not permitted an earlier proposal yet.
 func (c *Context) mayRiseFurther() bool { return c.Unreached > c.SpecReplicas }
 
-// past is a time by the controller's clock. A sample of the future was taken at the latest now: its node's clock is
-// ahead.
+// past returns a time no later than the decision. A sample from the future comes from a node whose clock is ahead; it
+// was taken now at the latest.
 func (c *Context) past(at time.Time) time.Time {
 	if at.After(c.Now) {
 		return c.Now
@@ -56,63 +56,58 @@ func (c *Context) past(at time.Time) time.Time {
 	return at
 }
 
-// Tolerance is how far from 1 the ratio of value to target may be without a
-// proposal for change.
+// Tolerance is the largest deviation of the ratio of value to target from 1 that causes no change.
 type Tolerance struct {
 	Up, Down float64
 }
 
-// Within reports whether ratio is inside of the tolerance, both ends included.
-// NaN is outside.
+// Within reports whether the ratio is within the tolerance, both ends included. NaN is not.
 func (t Tolerance) Within(ratio float64) bool {
 	return 1-t.Down <= ratio && ratio <= 1+t.Up
 }
 
-// Result is what one metric asks for, with the numbers that led there.
+// Result is the proposal of one metric, with the numbers that led to it.
 type Result struct {
-	// Failure is nil where the metric could be computed.
+	// Failure is nil if the metric could be computed.
 	Failure *source.Failure
 	// Replicas is the wanted count.
 	Replicas int32
 	// Percent is the utilization; for a Utilization target.
 	Percent int32
-	// Milli is the value that status shows: the average or, for a Value target,
-	// the value itself. It is the original one, before missing and unready pods
-	// were filled in.
+	// Milli is the value in the status: the average or, for a Value target, the value itself, before assumptions for
+	// missing and unready pods were added.
 	Milli int64
-	// At is when the newest sample that counts was taken, Oldest when the oldest was;
-	// zero if none says.
+	// At is the time of the newest sample that counts, Oldest that of the oldest; zero if samples have no times.
 	At, Oldest time.Time
-	// Began is when the first of the windows began that the samples which count are of.
+	// Began is the start of the earliest window of the samples that count.
 	Began time.Time
-	// StartMilli is what is left out of the use of pods that have just become ready, as
-	// their start.
+	// StartMilli is the part of the use of pods that have just become ready that does not count, as their start.
 	StartMilli int64
-	// SharedMilli is what is left out of the use of pods from when others were not ready yet, which have a part of it now.
-	// MovedMilli is what may be in two samples and is left out as well, or below 0 what may be in none and is added.
+	// SharedMilli is the use from before other pods were ready, whose share it is now; it does not count. MovedMilli is
+	// the use that may be in two samples and does not count either, or, below 0, the use that may be in none and is added.
 	SharedMilli, MovedMilli int64
-	// Newest is how many pods count that have been ready for less than a whole window.
+	// Newest is the number of pods that count and have been ready for less than a whole window.
 	Newest int64
 	// Asked is when the reading was requested; zero if it was not.
 	Asked time.Time
 	// Total is the value of a metric that is not per pod, for the whole target.
 	Total int64
-	// TargetMilli is the target's value where the spec leaves it to the reading; 0 elsewhere.
+	// TargetMilli is the target's value if the reading has it; 0 otherwise.
 	TargetMilli int64
-	// Activity is the reading's, also of a metric that failed or has no values yet.
+	// Activity is that of the reading, also if the metric failed or has no values yet.
 	Activity Activity
-	// Pending says that the metric has no values yet, or none but of pods whose start they may be, and asks for nothing.
+	// Pending is set if the metric proposes nothing because it has no values yet, or only values that may show the start
+	// of pods.
 	Pending bool
 	// IsStart says that the values may be of the start of the pods: all have become ready a short while ago.
 	IsStart bool
 
-	// Ratio is value/target as first observed; Adjusted the one after filling
-	// in missing and unready pods (equal to Ratio where nothing was filled in).
+	// Ratio is value/target as observed; Adjusted is the ratio with the assumptions for missing and unready pods (equal to
+	// Ratio without any).
 	Ratio, Adjusted float64
-	// Base is the number of replicas that the ratio was multiplied by; 0 where
-	// Replicas does not come from a multiplication.
+	// Base is the number of replicas that the ratio multiplied; 0 if Replicas is not a product.
 	Base int64
-	// Verdict says which way led to Replicas.
+	// Verdict says how Replicas was computed.
 	Verdict Verdict
 	// Groups says how each pod counted; nil for metrics that do not use pods'
 	// samples.
@@ -123,8 +118,7 @@ type Result struct {
 	NoContainer int
 }
 
-// Evaluate computes what the metric asks for, into a result of which it keeps
-// nothing but the room of its groups.
+// Evaluate computes the proposal of a metric into r, of which it only reuses the buffer of Groups.
 func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 	room := r.Groups[:0]
 	*r = Result{Asked: reading.Asked, Pending: reading.Pending, Activity: reading.Activity}
@@ -138,8 +132,7 @@ func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 	}
 }
 
-// compute returns a text where the metric fails: the error of the calculation,
-// without the prefix of the metric's type.
+// compute returns the error of the calculation if the metric fails, without the prefix of the metric's type.
 func compute(spec *source.Spec, reading *Reading, c *Context, room []Group, r *Result) string {
 	if text := sourceError(spec, reading, c); text != "" {
 		return text

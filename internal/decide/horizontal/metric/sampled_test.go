@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// unsampled adds pods that were not asked.
+// unsampled adds pods outside the sample.
 func (s scene) unsampled(pods int) scene {
 	for range pods {
 		s = s.add(pod("unsampled"), metric.Sample{Unsampled: true}, 0)
@@ -20,7 +20,7 @@ func (s scene) unsampled(pods int) scene {
 	return s
 }
 
-// starting adds pods that were not asked and are not ready, or not for long.
+// starting adds pods outside the sample that are not ready, or not for long.
 func (s scene) starting(pods int, readyFor time.Duration) scene {
 	for range pods {
 		p := pod("starting")
@@ -33,7 +33,7 @@ func (s scene) starting(pods int, readyFor time.Duration) scene {
 	return s
 }
 
-// unreadyAgain adds running pods that have been ready for long, and are so no more.
+// unreadyAgain adds running pods that were ready for long, and are not ready now.
 func (s scene) unreadyAgain(pods int) scene {
 	for range pods {
 		p := pod("overloaded")
@@ -43,7 +43,7 @@ func (s scene) unreadyAgain(pods int) scene {
 	return s
 }
 
-// TestSampled: a part of the pods stands for all.
+// TestSampled: the pods of the sample represent all pods.
 func TestSampled(t *testing.T) {
 	rps := averageOf(source.PodEndpoint, 100)
 	check(t, map[string]row{
@@ -113,7 +113,7 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// TestSharedTarget: a value is for all pods together.
+// TestSharedTarget: one target applies to all pods together.
 func TestSharedTarget(t *testing.T) {
 	all := valueOf(source.PodEndpoint, 1000)
 	check(t, map[string]row{
@@ -138,7 +138,7 @@ func TestSharedTarget(t *testing.T) {
 	})
 }
 
-// TestOwnTarget: the target's value comes with the reading.
+// TestOwnTarget: the reading has the target.
 func TestOwnTarget(t *testing.T) {
 	own := func(spec source.Spec, target int64) scene {
 		s := total(spec, 2, 500, 100)
@@ -164,7 +164,7 @@ func TestOwnTarget(t *testing.T) {
 	}
 }
 
-// TestActivityStays: what a scaler says of itself does not depend on its value.
+// TestActivityStays: whether a scaler is active does not depend on its value.
 func TestActivityStays(t *testing.T) {
 	spec := averageOf(source.ExternalScaler, 100)
 	for name, reading := range map[string]metric.Reading{
@@ -177,7 +177,7 @@ func TestActivityStays(t *testing.T) {
 	}
 }
 
-// TestFailuresOfOwnSources: the messages of the sources that Plimsoll reads itself.
+// TestFailuresOfOwnSources checks the messages of the sources that Plimsoll reads itself.
 func TestFailuresOfOwnSources(t *testing.T) {
 	for kind, want := range map[source.Type]source.Failure{
 		source.PodEndpoint: {
@@ -208,8 +208,8 @@ func TestFailuresOfOwnSources(t *testing.T) {
 	}
 }
 
-// TestOnlyUnsampledPodsDiffer: where all pods were asked, a metric of their endpoints is judged as a Pods metric is,
-// and that a pod was not asked means nothing if it has a sample.
+// TestOnlyUnsampledPodsDiffer: if all pods are in the sample, a metric of their endpoints has the result of a Pods
+// metric. A pod with a sample counts although it is marked as unsampled.
 func TestOnlyUnsampledPodsDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -230,7 +230,7 @@ func TestOnlyUnsampledPodsDiffer(t *testing.T) {
 	})
 }
 
-// TestSampleOfEqualPods: of pods that are all alike any sample leads to what all of them do.
+// TestSampleOfEqualPods: if all pods are alike, any sample of them has the result of all.
 func TestSampleOfEqualPods(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := averageOf(source.PodEndpoint, rapid.Int64Range(1, 1000).Draw(t, "target"))
@@ -252,8 +252,8 @@ func TestSampleOfEqualPods(t *testing.T) {
 	})
 }
 
-// TestStartingBesideASample: pods that are not ready lead to what they do where all pods are asked, up to the rounding of
-// averages.
+// TestStartingBesideASample: pods that are not ready have the same effect as if all pods were in the sample, apart from
+// the rounding of averages.
 func TestStartingBesideASample(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := averageOf(source.PodEndpoint, rapid.Int64Range(1000, 5000).Draw(t, "target"))
@@ -276,7 +276,7 @@ func TestStartingBesideASample(t *testing.T) {
 	})
 }
 
-// draw makes a scene of pods that are counted, missing or on their way out.
+// draw returns a scene of pods that count, lack a sample or terminate.
 func draw(t *rapid.T) scene {
 	s := running(averageOf(source.Pods, rapid.Int64Range(1, 1000).Draw(t, "target")))
 	for range rapid.IntRange(0, 8).Draw(t, "pods") {

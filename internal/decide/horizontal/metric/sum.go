@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// shownAverage is the average that status shows. Without replicas there is
-// none; the whole value, what one replica would get, stands in for it.
+// shownAverage returns the average for the status. Without replicas it is the whole value, as for one replica.
 func shownAverage(spec *source.Spec, usage int64, replicas int32, mode arithmetic.Mode) int64 {
 	if mode == arithmetic.Saturate && replicas == 0 {
 		return usage
@@ -19,9 +18,8 @@ func shownAverage(spec *source.Spec, usage int64, replicas int32, mode arithmeti
 	return mode.Ceil64(float64(usage) / float64(replicas))
 }
 
-// totalOf is the metric's value. Upstream adds up External series in two ways:
-// for a Value target the sum is capped, for an AverageValue target the first
-// negative sum reads as an overflow.
+// totalOf returns the metric's value. Upstream adds up External series in two ways: for a Value target it caps the sum,
+// for an AverageValue target it treats the first negative sum as an overflow.
 func totalOf(spec *source.Spec, series []int64, mode arithmetic.Mode) int64 {
 	if spec.Type == source.Object {
 		return series[0]

@@ -6,8 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// fromTotal judges a metric that is one value for the whole target, or the sum
-// of its series.
+// fromTotal evaluates a metric that is one value for the whole target, or the sum of its series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
 	usage := totalOf(spec, reading.Series, c.arithmetic())
 	r.At, r.Oldest, r.Began, r.Total = reading.At, reading.At, reading.At, usage
@@ -61,9 +60,8 @@ func scaleValue(r *Result, c *Context) string {
 // total is the value of a metric and its target.
 type total struct{ usage, target int64 }
 
-// perReplica judges the value for each replica (upstream:
-// GetObjectPerPodMetricReplicas and GetExternalPerPodMetricReplicas). Upstream
-// divides by the pods that exist, which a rollout's surge inflates.
+// perReplica evaluates the value for each replica (upstream: GetObjectPerPodMetricReplicas and
+// GetExternalPerPodMetricReplicas). Upstream divides by the existing pods, which include the surge of a rollout.
 func perReplica(spec *source.Spec, c *Context, t total, r *Result) {
 	replicas := c.StatusReplicas
 	if c.Divergences.Has(divergence.RolloutSurge) {

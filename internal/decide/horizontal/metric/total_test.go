@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// unready makes pods that are not ready.
+// unready sets pods to not ready.
 func unready(s scene, pods ...int) scene {
 	for _, i := range pods {
 		s.pods[i].Ready = metric.ReadyFalse

@@ -1,10 +1,8 @@
-// Package metric turns what was observed of one metric into a proposal: how
-// many replicas that metric asks for. The ratio maths of all metric types
-// stands here once.
+// Package metric turns the reading of one metric into a proposal: the number of replicas that the metric asks for. The
+// ratio arithmetic of all metric types is here.
 //
-// All values are milli-units (a CPU core is 1000, a byte 1000, a request per
-// second 1000), as in upstream's replica calculator
-// (pkg/controller/podautoscaler/replica_calculator.go, v1.37.1).
+// All values are milli-units (a CPU core is 1000, a byte 1000, a request per second 1000), as in upstream's replica
+// calculator (pkg/controller/podautoscaler/replica_calculator.go, v1.37.1).
 package metric
 
 import (
@@ -36,7 +34,7 @@ const (
 	ReadyUnknown
 )
 
-// Pod is what the decision needs to know of one pod of the target.
+// Pod has the fields of a pod that a decision uses.
 type Pod struct {
 	Name     string
 	Phase    Phase
@@ -52,10 +50,10 @@ type Pod struct {
 // none: missing data is never zero.
 type Sample struct {
 	Present bool
-	// Unsampled says that the pod was not asked: a part of the pods stands for all.
+	// Unsampled is set if the pod is not in the sample of pods, which stands for all.
 	Unsampled bool
-	// Silent says that the pod is ready and does not answer. Milli, At and Window are then of the last sample: an
-	// overloaded pod is not taken to be idle. It is not Present.
+	// Silent is set if the pod is ready and does not respond. Milli, At and Window are then those of its last sample, so
+	// that an overloaded pod does not count as idle. It is not Present.
 	Silent bool
 	// NoContainer says that the pod does not have the container that the metric names. It is not Present.
 	NoContainer bool
@@ -65,17 +63,17 @@ type Sample struct {
 	Window time.Duration
 }
 
-// Recent are a pod's last single intervals between two scrapes each,
-// the newest first. Those that are not Present are at the end.
+// Recent has a pod's last single intervals between two scrapes each, the newest first. Those that are not Present are
+// at the end.
 type Recent [averaging.RecentIntervals]Sample
 
 // Request is one pod's request of a resource, summed over the containers that
 // count.
 type Request struct {
 	Milli int64
-	// Missing says why there is no request; RequestSet when there is one.
+	// Missing is the reason for no request; RequestSet if there is one.
 	Missing MissingRequest
-	// Resizing says that the pod has this request until a resize in place is done.
+	// Resizing is set if the pod has this request until a resize in place is done.
 	Resizing bool
 	// Container is the container without the request, the one not found, or the one that has the claim.
 	Container string
@@ -100,21 +98,19 @@ const (
 	RequestInClaim
 )
 
-// Reading is what was observed of one metric.
+// Reading is the input for one metric.
 type Reading struct {
-	// Error is what the metrics API client returned instead of values; empty
-	// when it returned some.
+	// Error is the error of the metrics API; empty if it returned values.
 	Error string
-	// Empty says that the API answered with an empty list.
+	// Empty is set if the API returned an empty list.
 	Empty bool
 	// Samples are the pods' values, index for index with the pods; for metrics that
 	// are per pod.
 	Samples []Sample
-	// Recent has the pods' last intervals, index for index with the pods, for the
-	// surge window. It may be left out.
+	// Recent has the pods' last intervals, in the order of the pods, for the surge window. It may be missing.
 	Recent []Recent
-	// Earlier are the pods' averages up to the last moment of which all pods are known, index for index with the pods,
-	// where their samples end at different moments. It may be left out.
+	// Earlier has the pods' averages up to the last moment at which all pods are known, in the order of the pods, if their
+	// samples end at different moments. It may be missing.
 	Earlier []Sample
 	// Extraneous has the values of pods that are not among the pods (the
 	// metrics API may know pods that the pod cache does not).
@@ -129,15 +125,15 @@ type Reading struct {
 	At time.Time
 	// Asked is when the value was requested; zero if it was not.
 	Asked time.Time
-	// Pending says that there are no values yet: they have been asked for.
+	// Pending is set if there are no values yet, and a request is in progress.
 	Pending bool
-	// TargetMilli is the target's value where the spec leaves it to the reading.
+	// TargetMilli is the target's value if it is not in the spec.
 	TargetMilli int64
-	// Activity is what an ExternalScaler says of itself, whether it has values or not.
+	// Activity is that of an ExternalScaler, whether it has values or not.
 	Activity Activity
 }
 
-// Activity is whether a source says that there is work for its target.
+// Activity says whether a source reports work for its target.
 type Activity uint8
 
 // The activities.

@@ -1,22 +1,22 @@
 package metric
 
-// Verdict says how a metric came to its proposal.
+// Verdict says how a metric computed its proposal.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// Failed: no proposal, see the failure of the metric.
+	// Failed: no proposal, see the metric's failure.
 	Failed Verdict = iota
-	// WithinTolerance: the ratio is too near to 1 to change anything.
+	// WithinTolerance: the ratio is too close to 1 to change the count.
 	WithinTolerance
 	// Scaled: the ratio times the base.
 	Scaled
-	// Recomputed: as Scaled, after missing or unready pods were filled in.
+	// Recomputed: as Scaled, with assumptions for missing or unready pods.
 	Recomputed
-	// DirectionKept: filling in, or a base that differs from the count, would
-	// have turned the direction of the ratio; the count stays.
+	// DirectionKept: assumptions, or a base that differs from the count, would have reversed the direction of the ratio;
+	// the count stays.
 	DirectionKept
-	// NothingReady: no pod is ready, so the ratio says nothing on a count.
+	// NothingReady: no pod is ready, so the ratio cannot be multiplied.
 	NothingReady
 )
 

@@ -1,4 +1,4 @@
-// Package mode has the modes of a WorkloadAutoscaler: whether its decisions are written.
+// Package mode has the modes of a WorkloadAutoscaler, which say whether its decisions are written.
 package mode
 
 // Mode is spec.mode.
@@ -16,7 +16,7 @@ const (
 
 var names = [...]string{"Active", "Preview", "Paused"}
 
-// String is the mode as the spec has it.
+// String returns the mode as the spec has it.
 func (m Mode) String() string { return names[m] }
 
 // Parse reads what String writes; nothing is Active.

@@ -8,15 +8,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// skew is how far the newest samples of pods may be apart without load that moves between pods counting twice: it is a
-// small part of the stable window.
+// skew is the largest distance of the newest samples of pods at which moving load is not counted twice to an extent
+// that matters: it is a small part of the stable window.
 const skew = time.Second
 
 // compare finds the averages of all pods up to the moment at which the oldest of their newest samples was taken.
-// Kubelets take samples of each container by itself, every 10 to 20 s: load that moved from one pod to another in the
-// meantime is in the newest samples of both, or of neither. Up to that moment the sum of the averages is what all used
-// together. It is left out where the newest samples are of the same moment. A pod whose samples are much older than
-// those of others ends with a moment of its own.
+// Kubelets sample each container independently, every 10 to 20 s: load that moved from one pod to another in the
+// meantime is in the newest samples of both, or of neither. Up to that moment the sum of the averages is the total use.
+// The averages are omitted if the newest samples are of the same moment. A pod whose samples are much older than those
+// of others ends at its own moment.
 func (v *View) compare() {
 	v.earlier = v.earlier[:0]
 	oldest, newest := v.newest()
@@ -43,7 +43,7 @@ func (v *View) compare() {
 // wholePod is a metric of all containers of a pod.
 var wholePod = source.Spec{Name: source.CPU}
 
-// newest are the oldest and the newest of the newest samples of ready pods.
+// newest returns the times of the oldest and the newest of the ready pods' newest samples.
 func (v *View) newest() (oldest, newest time.Time) {
 	for i := range v.ends {
 		if v.ready[i].IsZero() || v.from(i) == v.ends[i] {
@@ -63,14 +63,15 @@ func (v *View) newest() (oldest, newest time.Time) {
 	return oldest, newest
 }
 
-// idlePart is the part of a pod's use, one in so many, below which a container does not date the pod's sample: what it
-// uses decides nothing, and an idle container has older samples than a busy one. It is the default tolerance.
+// idlePart is the divisor of a pod's use below which a container does not determine the time of the pod's sample: its
+// use changes no decision, and an idle container has older samples than a busy one. It corresponds to the default
+// tolerance.
 const idlePart = 10
 
-// isIdle reports whether a container uses less than that of what its pod's containers do.
+// isIdle reports whether a container uses less than that part of the pod's use.
 func isIdle(u *Usage, used int64) bool { return u.CPU.NanoCores < used/idlePart }
 
-// usedBy is what the containers that a metric is about use together, in nanocores.
+// usedBy returns the total use, in nanocores, of the containers that a metric covers.
 func usedBy(usages []Usage, spec *source.Spec) (used int64) {
 	for i := range usages {
 		if !isOther(spec, &usages[i]) {
@@ -80,7 +81,7 @@ func usedBy(usages []Usage, spec *source.Spec) (used int64) {
 	return used
 }
 
-// dated is the interval that a sample is from: the oldest of the containers that are not idle.
+// dated returns the interval with the time of a sample: the oldest of the containers that are not idle.
 func dated(usages []Usage, spec *source.Spec) (oldest Interval) {
 	used := usedBy(usages, spec)
 	for i := range usages {

@@ -16,16 +16,16 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 const second = time.Second
 
-// cpu is of whole pods.
+// cpu is the CPU metric of whole pods.
 var cpu = &source.Spec{Type: source.Resource, Name: source.CPU}
 
-// use is an average since the sample before, of one that was taken so long before noon.
+// use is an average usage since the sample before, and the age of its sample at noon.
 type use struct {
 	ago   time.Duration
 	milli int64
 }
 
-// container has been sampled first, and then as of these; it uses 1 MiB.
+// container returns a container with a first sample and these later ones; it uses 1 MiB.
 func container(name string, first time.Duration, uses ...use) podload.Container {
 	c := podload.Container{Name: name, MemoryBytes: 1 << 20}
 	last, nanos := noon.Add(-first), int64(0)
@@ -39,7 +39,7 @@ func container(name string, first time.Duration, uses ...use) podload.Container 
 	return c
 }
 
-// steady has used as much all the time, in samples each second, the newest of which was taken so long before noon.
+// steady returns a container with constant usage and a sample each second; ago is the age of the newest at noon.
 func steady(name string, milli int64, ago time.Duration) podload.Container {
 	var uses []use
 	for k := 39 * second; k >= 0; k -= second {
@@ -48,7 +48,7 @@ func steady(name string, milli int64, ago time.Duration) podload.Container {
 	return container(name, ago+40*second, uses...)
 }
 
-// known is a pod and what is known of it.
+// known is a pod with its containers' samples.
 type known struct {
 	pod            metric.Pod
 	node           string
@@ -56,7 +56,7 @@ type known struct {
 	noAgent        bool
 }
 
-// running is a pod that has been ready for so long.
+// running returns a pod that has been ready for so long.
 func running(readyFor time.Duration, kubelet ...podload.Container) known {
 	return known{
 		pod: metric.Pod{
@@ -102,9 +102,9 @@ func look(t *testing.T, pods ...known) *podload.View {
 	return v
 }
 
-// TestIdleContainerKeepsItsPod: with --housekeeping-interval=1s the interval of an idle container doubles from a
-// second to 15 s and falls back. Its pod is known when its newest interval is of a second behind one that is longer
-// than the window.
+// TestIdleContainerKeepsItsPod: with --housekeeping-interval=1s the interval of an idle container doubles from a second
+// to 15 s and falls back. Its pod has a usage if the newest interval is a second long and follows one longer than the
+// window.
 func TestIdleContainerKeepsItsPod(t *testing.T) {
 	idle := container("sidecar", 60*second, use{27 * second, 1}, use{2 * second, 1}, use{second, 1})
 	v := look(t, running(time.Hour, steady("app", 500, second), idle))
@@ -113,7 +113,7 @@ func TestIdleContainerKeepsItsPod(t *testing.T) {
 	}
 }
 
-// TestContainersHaveNoOrder: collectors have the containers of a pod in any order, of which nothing depends. The newest
+// TestContainersHaveNoOrder: collectors have the containers of a pod in any order, which changes no result. The newest
 // samples of these are 8 s apart, which is more than half of the shorter interval, but not of the longer one.
 func TestContainersHaveNoOrder(t *testing.T) {
 	app := container("app", 60*second, use{33 * second, 500}, use{16 * second, 500}, use{2 * second, 500})
@@ -133,9 +133,9 @@ func TestContainersHaveNoOrder(t *testing.T) {
 	}
 }
 
-// TestIdleContainerDatesNothing: the newest sample of a sidecar that uses next to nothing is older than that of the
-// container with the load. The pod's is of the time of the latter, and so are its intervals. A container that uses a
-// tenth of what the pod does dates it.
+// TestIdleContainerDatesNothing: the newest sample of an almost idle sidecar is older than that of the container with
+// the load. The pod's sample and intervals have the time of the latter. A container with a tenth of the pod's usage
+// determines its time.
 func TestIdleContainerDatesNothing(t *testing.T) {
 	app := steady("app", 500, second)
 	for _, tt := range []struct {
@@ -179,7 +179,7 @@ func TestIdleContainerDatesNothing(t *testing.T) {
 	}
 }
 
-// TestIntervalsOfContainersThatDiffer: of busy containers whose samples are not of the same time, no sum is made.
+// TestIntervalsOfContainersThatDiffer: intervals of busy containers with samples at different times are not added up.
 func TestIntervalsOfContainersThatDiffer(t *testing.T) {
 	at := func(ends ...time.Duration) podload.Container {
 		var uses []use
@@ -219,8 +219,8 @@ func TestIntervalsOfContainersThatDiffer(t *testing.T) {
 	}
 }
 
-// TestFirstSecondsAfterAStart: where this process has just begun to read, samples of a pod that has run for long may
-// show single requests. They do not count before they span five seconds, while those of a new pod do.
+// TestFirstSecondsAfterAStart: just after this process has begun to read, samples of a long-running pod may consist of
+// single requests. They do not count before they span five seconds, while those of a new pod do.
 func TestFirstSecondsAfterAStart(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
@@ -249,7 +249,7 @@ func TestFirstSecondsAfterAStart(t *testing.T) {
 			if got := v.Sample(0, cpu, arithmetic.Saturate); got.Present != tt.want {
 				t.Errorf("known: %t, want %t", got.Present, tt.want)
 			}
-			// Its node has just been read for the first time: something will be known soon.
+			// Its node was just read for the first time, so that the next values are near.
 			w.health = map[string]podload.Health{"a": {Since: noon.Add(-3 * second)}}
 			isOlder := pod.pod.StartTime.Before(noon.Add(-15 * second))
 			if err := v.Look(noon, 1, w); errors.Is(err, podload.ErrStarting) != (!tt.want && isOlder) {
@@ -259,8 +259,7 @@ func TestFirstSecondsAfterAStart(t *testing.T) {
 	}
 }
 
-// TestOrigins: what an agent knows counts before what the kubelet does, and a pod that an agent does not know is the
-// kubelet's.
+// TestOrigins: an agent's samples take precedence over the kubelet's, which apply to the pods that no agent knows.
 func TestOrigins(t *testing.T) {
 	byBoth, byKubelet := running(time.Hour, steady("app", 100, 10*second)), running(time.Hour, steady("app", 200, 10*second))
 	byBoth.agent, byBoth.noAgent = []podload.Container{steady("app", 150, 0)}, false
@@ -290,8 +289,9 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestEarlierEndsTogether: the newest samples of pods are of different times. The earlier averages of all end with the
-// oldest of them, and tell how they shared the load then. Idle containers, whose samples are older, change nothing.
+// TestEarlierEndsTogether: the newest samples of the pods have different times. The earlier averages of all pods end
+// with the oldest of them, and show how the pods shared the load then. Idle containers, whose samples are older, have
+// no effect.
 func TestEarlierEndsTogether(t *testing.T) {
 	// The load of 600m moved from the first pod to the second twelve seconds ago, which the first pod's samples do not
 	// show yet.
@@ -328,13 +328,13 @@ func TestEarlierEndsTogether(t *testing.T) {
 
 }
 
-// TestEarlierOfSomePods: new pods are not compared, pods whose samples are of the same second need not be, and one
-// whose samples are far older does not take the others back with it.
+// TestEarlierOfSomePods: new pods are not compared, pods with samples of the same second need no comparison, and a pod
+// with far older samples does not move the others' averages back.
 func TestEarlierOfSomePods(t *testing.T) {
 	old, other := steady("app", 100, 12*second), steady("app", 100, second)
 	pods := []known{running(time.Hour, old), running(time.Hour, other)}
 
-	// What has just become ready has no use that can be compared, and does not say when the others are compared.
+	// A pod that has just become ready has no usage to compare, and does not determine the time of the comparison.
 	isNew := running(8*second, steady("app", 50, 0))
 	v := look(t, append(pods, isNew)...)
 	if got := v.Earlier(2, cpu, arithmetic.Saturate); got.Present {
@@ -345,8 +345,8 @@ func TestEarlierOfSomePods(t *testing.T) {
 	}
 }
 
-// TestEarlierOfTwo: samples of the same second need no comparison, and a pod whose samples are far older does not take
-// the others back with it.
+// TestEarlierOfTwo: samples of the same second need no comparison, and a pod with far older samples does not move the
+// other's average back.
 func TestEarlierOfTwo(t *testing.T) {
 	v := look(t, running(time.Hour, steady("app", 100, 0)), running(time.Hour, steady("app", 100, second)))
 	if got := v.Earlier(0, cpu, arithmetic.Saturate); got.Present {
@@ -361,7 +361,7 @@ func TestEarlierOfTwo(t *testing.T) {
 	}
 }
 
-// TestDeadNode: pods on a node that cannot be read are missing, and few of them are no reason to ask somebody else.
+// TestDeadNode: pods on a node that cannot be read are missing; if they are few, another source is not read for them.
 func TestDeadNode(t *testing.T) {
 	down := errors.New("it does not answer")
 	for _, tt := range []struct {
@@ -398,7 +398,7 @@ func TestDeadNode(t *testing.T) {
 	}
 }
 
-// TestLookAllocatesNothing: a view is used again for each decision.
+// TestLookAllocatesNothing: the decisions share one view, which allocates no memory after the first.
 func TestLookAllocatesNothing(t *testing.T) {
 	w := &world{}
 	for i := range 100 {
@@ -420,7 +420,7 @@ func TestLookAllocatesNothing(t *testing.T) {
 	}
 }
 
-// named leaves the names of the pods alone.
+// named provides only the names of the pods.
 type named struct{ *world }
 
 func (w *named) Pod(i int) (*metric.Pod, string) { return &w.pods[i].pod, w.pods[i].node }

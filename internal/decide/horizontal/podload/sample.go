@@ -12,7 +12,7 @@ import (
 // memory is the resource's name; that of CPU is source.CPU.
 const memory = "memory"
 
-// from is where a pod's containers begin.
+// from returns the index of a pod's first container.
 func (v *View) from(pod int) int {
 	if pod == 0 {
 		return 0
@@ -22,23 +22,22 @@ func (v *View) from(pod int) int {
 
 func (v *View) of(pod int) []Usage { return v.usages[v.from(pod):v.ends[pod]] }
 
-// Containers are what is known of a pod's containers, by the pod's place; none if the pod is not known. They are the
-// view's.
+// Containers returns the usage of a pod's containers; none if the pod is unknown. The view owns the slice.
 func (v *View) Containers(pod int) []Usage { return v.of(pod) }
 
-// Refused are the containers of which a kubelet or an agent said what cannot be. They are the view's.
+// Refused returns the containers with impossible values from a kubelet or an agent. The view owns the slice.
 func (v *View) Refused() []Usage { return v.refused }
 
-// Origins say of each pod where what is known of it comes from. They are the view's.
+// Origins returns the origin of each pod's samples. The view owns the slice.
 func (v *View) Origins() []Origin { return v.origins }
 
-// Lacking are the places of the ready pods that their agents do not know. They are the view's.
+// Lacking returns the indices of the ready pods that their agents do not know. The view owns the slice.
 func (v *View) Lacking() []int { return v.lacking }
 
-// IsEmpty reports whether nothing is known of any pod.
+// IsEmpty reports whether the view has no samples.
 func (v *View) IsEmpty() bool { return len(v.usages) == 0 }
 
-// Sample is a pod's use of the resource that a metric names, or its container's.
+// Sample returns a pod's use of the resource that a metric names, or its container's.
 func (v *View) Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample {
 	var s metric.Sample
 	usages := v.of(pod)
@@ -67,7 +66,7 @@ func isOther(spec *source.Spec, u *Usage) bool {
 	return spec.Container != "" && u.Name != spec.Container
 }
 
-// Earlier is a pod's CPU use up to the moment that all pods have in common; not Present where there is none.
+// Earlier returns a pod's CPU use up to the moment that all pods have in common; not Present where there is none.
 func (v *View) Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) (s metric.Sample) {
 	if len(v.earlier) == 0 || spec.Name != source.CPU {
 		return s
@@ -81,8 +80,8 @@ func (v *View) Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) (s metri
 			return metric.Sample{}
 		}
 		s.Milli, s.Present = sum.Add(s.Milli, e.MilliCores()), true
-		// The average of a container whose samples are older, as an idle one's are, ends before that moment. Containers are
-		// in no order.
+		// The average of a container whose samples are older, as an idle one's are, ends before that moment. The order of
+		// containers is undefined.
 		if e.End.After(s.At) || e.End.Equal(s.At) && e.Span > s.Window {
 			s.At, s.Window = e.End, e.Span
 		}
@@ -90,10 +89,10 @@ func (v *View) Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) (s metri
 	return s
 }
 
-// EarlierIntervals are those of a pod's containers behind Earlier. They are the view's.
+// EarlierIntervals returns the intervals of a pod's containers from which Earlier is computed. The view owns the slice.
 func (v *View) EarlierIntervals(pod int) []Interval { return v.earlier[v.from(pod):v.ends[pod]] }
 
-// Recent are the last single intervals of a pod's CPU use.
+// Recent returns the last single intervals of a pod's CPU use.
 func (v *View) Recent(pod int, spec *source.Spec, sum arithmetic.Mode) (recent metric.Recent) {
 	if spec.Name != source.CPU {
 		return recent
@@ -106,8 +105,8 @@ func (v *View) Recent(pod int, spec *source.Spec, sum arithmetic.Mode) (recent m
 	return recent
 }
 
-// Interval is the k-th newest interval of a pod, if it is the same one of all its containers. An idle one counts with
-// its average. Containers are in no order: the oldest interval dates it.
+// Interval returns the k-th newest interval of a pod, if it is the same one for all its containers. An idle one counts
+// with its average. The order of containers is undefined: the oldest interval sets the time.
 func (v *View) Interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) (s metric.Sample) {
 	usages := v.of(pod)
 	used := usedBy(usages, spec)
@@ -140,14 +139,14 @@ func (v *View) Interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) (s m
 	return s
 }
 
-// IntervalOf is what one of a pod's containers has in Interval.
+// IntervalOf returns the part of one container in Interval.
 func (v *View) IntervalOf(pod, k, container int, spec *source.Spec) *Interval {
 	usages := v.of(pod)
 	interval, _ := usages[container].interval(k, usedBy(usages, spec))
 	return interval
 }
 
-// interval is the k-th newest, or the average of a container that is idle.
+// interval returns the k-th newest, or the average of a container that is idle.
 func (u *Usage) interval(k int, used int64) (of *Interval, idle bool) {
 	if isIdle(u, used) || k >= u.RecentCount {
 		return &u.CPU, true

@@ -11,29 +11,28 @@ import (
 
 // The limits of one history.
 const (
-	// ShortestGap is what two samples lie apart at least: below it, the moment
-	// at which the kernel's counter was read is not known well enough.
+	// ShortestGap is the shortest time between two samples: below it, the time at which the kernel's counter was read is
+	// too imprecise.
 	ShortestGap = 100 * time.Millisecond
-	// LongestGap is what two samples lie apart at most: beyond it their average
-	// says nothing of the present.
+	// LongestGap is the longest time between two samples: beyond it their average does not describe the present.
 	LongestGap = 2 * time.Minute
 
 	shortestGapMillis = int64(ShortestGap / time.Millisecond)
 )
 
-// Series is the history of a container's CPU counter. Time and counter rise.
+// Series is the history of a container's CPU counter. Time and counter increase.
 type Series struct {
 	newestMillis int64
 	cpuNanos     points.History[int64]
 }
 
-// NewestNanos is the newest value.
+// NewestNanos returns the newest value.
 func (s *Series) NewestNanos() int64 { return s.cpuNanos.Newest() }
 
 // LastGapMillis is from the newest but one to the newest.
 func (s *Series) LastGapMillis() int64 { return s.cpuNanos.GapMillis(s.cpuNanos.Len() - 1) }
 
-// Begin forgets all and starts with one point.
+// Begin drops all points and starts with one.
 func (s *Series) Begin(atMillis, cpuNanos int64) {
 	s.newestMillis = atMillis
 	s.cpuNanos.Begin(cpuNanos)
@@ -45,18 +44,18 @@ func (s *Series) Add(atMillis, cpuNanos, keptMillis int64) {
 	s.newestMillis = atMillis
 }
 
-// Len is how many samples there are.
+// Len returns how many samples there are.
 func (s *Series) Len() int { return s.cpuNanos.Len() }
 
-// NewestMillis is when the newest was taken, in milliseconds since 1970.
+// NewestMillis returns when the newest was taken, in milliseconds since 1970.
 func (s *Series) NewestMillis() int64 { return s.newestMillis }
 
-// Window is what an average is over: so long up to an end. 0 is the newest sample.
+// Window is the time over which to average: its length and its end. An end of 0 means the newest sample.
 type Window struct{ LengthMillis, EndMillis int64 }
 
-// Over is the average over a window. One without an end is the longest span of whole intervals that it
-// holds, or the last interval if that alone is longer. In one with an end, the counter is taken to have risen evenly
-// between two samples. It is false without an interval before the end.
+// Over returns the average over a window. Without an end it is over the longest span of whole intervals within the
+// window, or over the last interval if that alone is longer. With an end, the counter is assumed to have risen evenly
+// between two samples. It returns false without an interval before the end.
 func (s *Series) Over(w Window) (Interval, bool) {
 	back := s.newestMillis - w.EndMillis
 	if w.EndMillis > 0 && back >= 0 {
@@ -69,7 +68,7 @@ func (s *Series) Over(w Window) (Interval, bool) {
 	return s.interval(first, s.cpuNanos.Len()-1, s.newestMillis, span), true
 }
 
-// until is the average over a window that ends so long before the newest sample.
+// until returns the average over a window that ends so long before the newest sample.
 func (s *Series) until(back int64, w Window) (Interval, bool) {
 	if s.cpuNanos.Len() < 2 || back > s.cpuNanos.SpanMillis()-shortestGapMillis {
 		return Interval{}, false
@@ -82,7 +81,7 @@ func (s *Series) until(back int64, w Window) (Interval, bool) {
 	}, true
 }
 
-// counted is the counter at a time before the newest sample.
+// counted returns the counter at a time before the newest sample.
 func (s *Series) counted(agoMillis int64) int64 {
 	before, after := s.cpuNanos.Around(agoMillis)
 	value := s.cpuNanos.Value(before.Index)
@@ -110,7 +109,7 @@ func (s *Series) Recent(into *[averaging.RecentIntervals]Interval) int {
 	return n
 }
 
-// Newest is the average of the last interval; false if there is none.
+// Newest returns the average of the last interval; false if there is none.
 func (s *Series) Newest() (Interval, bool) {
 	newest := s.cpuNanos.Len() - 1
 	if newest < 1 {

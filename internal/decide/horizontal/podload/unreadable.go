@@ -2,24 +2,22 @@ package podload
 
 import "fmt"
 
-// fewPods is the share of a target's ready pods, one in so many, that may be on unreadable nodes before metrics.k8s.io
-// replaces the kubelets. They count as pods whose
-// metrics are missing: nothing on the way up, their whole request on the way down.
+// fewPods is the divisor of a target's ready pods that gives the number that may be on unreadable nodes before
+// metrics.k8s.io replaces the kubelets. They count as pods whose metrics are missing: with nothing on the way up, with
+// their whole request on the way down.
 const fewPods = 10
 
-// Unreadable are the ready pods on nodes that cannot be read. The view has no samples
-// of them.
+// Unreadable describes the ready pods on nodes that cannot be read. The view has no samples of them.
 type Unreadable struct {
-	// Pods is how many there are, of Ready ready pods; 0 if all can be read.
+	// Pods is their number, of Ready ready pods; 0 if all can be read.
 	Pods, Ready int
-	// Node is one of their nodes, and Err why it cannot be read. OtherNodes is how many
-	// more there are.
+	// Node is one of their nodes, and Err its error. OtherNodes is the number of others.
 	Node       string
 	Err        error
 	OtherNodes int
 }
 
-// String says how many pods are missing, where and why.
+// String describes how many pods are missing, where and why.
 func (u *Unreadable) String() string {
 	where := "node " + u.Node
 	if u.OtherNodes > 0 {
@@ -46,9 +44,9 @@ func (u *Unreadable) add(node string, h *nodeHealth) {
 	h.isCounted = true
 }
 
-// Unreadable are the pods that the last Look could not read.
+// Unreadable returns the pods that the last Look could not read.
 func (v *View) Unreadable() *Unreadable { return &v.unreadable }
 
-// IsUsable reports whether decisions may be made on what the last Look found, with the unreadable pods counted as
-// missing. It is for when metrics.k8s.io, which Look's error asks for first, does not know them either.
+// IsUsable reports whether decisions may use the last Look, with the unreadable pods counted as missing. The caller
+// asks this when metrics.k8s.io, to which Look's error makes it fall back, has no values either.
 func (v *View) IsUsable() bool { return v.isComplete && v.unreadable.areHalf() }

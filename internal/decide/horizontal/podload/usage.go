@@ -34,42 +34,40 @@ func (i *Interval) isBefore(end time.Time, span time.Duration) bool {
 type Usage struct {
 	Name string
 
-	// CPU is the average over the longest span of whole intervals that the window holds, or over the last interval if
-	// that is longer. If the query has an end, it is the average up to there; between two samples the use is taken to be
-	// even.
+	// CPU is the average over the longest span of whole intervals within the window, or over the last interval if that is
+	// longer. If the window has an end, it is the average up to there; between two samples the use is assumed to be even.
 	CPU    Interval
 	HasCPU bool
 
 	// MemoryBytes is the working set in the newest round.
 	MemoryBytes int64
 	HasMemory   bool
-	// MostMemoryBytes is the most of the last PeakWindow, or up to twice as long, and MostMemoryAt when it was
-	// sampled. Both are set if HasMemory is.
+	// MostMemoryBytes is the highest value of the last PeakWindow, or up to twice as long, and MostMemoryAt its time. Both
+	// are set if HasMemory is.
 	MostMemoryBytes int64
 	MostMemoryAt    time.Time
 
-	// Refused is what the newest round said that cannot be. It is missing above.
+	// Refused has the impossible values of the newest round. They are missing above.
 	Refused Refused
 
-	// Recent are the last single intervals, the newest first; RecentCount is how
-	// many of them there are.
+	// Recent has the last single intervals, the newest first; RecentCount is their number.
 	Recent      [averaging.RecentIntervals]Interval
 	RecentCount int
 }
 
-// Container is what is known of one container of a pod.
+// Container has the samples of one container of a pod.
 type Container struct {
 	Name string
-	// CPU is empty where the newest sample is too old or its node does not know the container.
+	// CPU is empty if the newest sample is too old or the node does not know the container.
 	CPU Series
-	// MemoryBytes is the newest working set and MostMemoryBytes the most lately, which was at MostMemoryAt; 0 if it is not
-	// known.
+	// MemoryBytes is the newest working set. MostMemoryBytes is the recent maximum, at MostMemoryAt. They are 0 if
+	// unknown.
 	MemoryBytes, MostMemoryBytes int64
 	MostMemoryAt                 time.Time
 	Refused                      Refused
 }
 
-// Usage is the container's over a window.
+// Usage returns the container's usage over a window.
 func (c *Container) Usage(w Window) Usage {
 	u := Usage{Name: c.Name, MemoryBytes: c.MemoryBytes, HasMemory: c.MemoryBytes > 0, Refused: c.Refused}
 	u.CPU, u.HasCPU = c.CPU.Over(w)
@@ -80,14 +78,14 @@ func (c *Container) Usage(w Window) Usage {
 	return u
 }
 
-// Refused are values of a container that cannot be: NaN, infinite, less than nothing.
+// Refused has impossible values of a container: NaN, infinite, negative.
 type Refused uint8
 
-// What such values are of.
+// The resources of such values.
 const (
 	RefusedCPU Refused = 1 << iota
 	RefusedMemory
 )
 
-// Has reports whether all that other names is refused.
+// Has reports whether it includes all that other has.
 func (r Refused) Has(other Refused) bool { return r&other == other }

@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// newcomer is how long after its start a pod may be unknown because its node is: a pod that a scale-up brought to a
-	// node on which the target had none. Metrics servers take as long to know a pod, so that asking one would not help,
-	// and would delay decisions on the pods that are known: a surge goes on while its first pods arrive.
+	// newcomer is the time after its start for which a pod may be unknown because its node is: a scale-up brought it to a
+	// node on which the target had no pod. Metrics servers need as long to know a pod, so that a request to one would not
+	// help, and would delay decisions on the known pods: a surge continues while its first pods arrive.
 	newcomer = 15 * time.Second
-	// LongestSampleGap is between two samples of one container at most. cAdvisor doubles the interval of a container whose
-	// statistics have not changed, up to 15 s, and waits for one to two intervals (v0.60.5, manager/container.go:
-	// nextHousekeepingInterval). A pod has samples if all its containers have, an idle one included.
+	// LongestSampleGap is the longest time between two samples of one container. cAdvisor doubles the interval of a
+	// container whose statistics have not changed, up to 15 s, and waits for one to two intervals (v0.60.5,
+	// manager/container.go: nextHousekeepingInterval). A pod has samples if all its containers have, an idle one included.
 	LongestSampleGap = 30 * time.Second
 )
 
-// ErrStarting says that too little is known yet.
+// ErrStarting is returned before a kubelet has been scraped twice.
 var ErrStarting = errors.New("fewer than two scrapes of the kubelet so far")
 
-// Reader has what is known of a target's pods at a moment, by their places.
+// Reader has the samples of a target's pods at a moment, by the pods' indices.
 type Reader interface {
-	// Pod is a pod and the name of its node, which is empty if it has none.
+	// Pod returns a pod and the name of its node, which is empty if it has none.
 	Pod(i int) (pod *metric.Pod, node string)
-	// Agent and Kubelet append what the node's agent or its kubelet knows of the pod's containers. An agent may not
-	// answer.
+	// Agent and Kubelet append the samples of the pod's containers from the node's agent or its kubelet. answers is false
+	// if the agent does not respond.
 	Agent(i int, dst []Container) (containers []Container, answers bool)
 	Kubelet(i int, dst []Container) []Container
-	// Health says since when a node's kubelet has been read, or why it cannot be.
+	// Health returns that of a node's kubelet.
 	Health(node string) Health
 }
 
-// Health is that of a node's kubelet: since when it has been read, or why it cannot be.
+// Health is that of a node's kubelet: since when it has been read, or why it cannot be read.
 type Health struct {
 	Since time.Time
 	Err   error
 }
 
-// Origin is where what is known of a pod comes from.
+// Origin is the source of a pod's samples.
 type Origin uint8
 
 // The origins. FromNone: the pod has no samples.
@@ -51,24 +51,24 @@ const (
 	FromAgent
 )
 
-// View is what was known of some pods at one moment. It may be used again.
+// View has the usage of some pods at one moment. It is reusable.
 type View struct {
-	// Period is how often kubelets are read.
+	// Period is the time between two scrapes of a kubelet.
 	Period time.Duration
 
-	// containers, usages and earlier belong together, index for index. An earlier interval without a span is not known.
+	// containers, usages and earlier are parallel slices. An earlier interval without a span is unknown.
 	containers []Container
 	usages     []Usage
 	earlier    []Interval
-	// ends is where each pod's containers end, and ready since when it has been ready, zero if it is not.
+	// ends has the end of each pod's containers, and ready the time since which it has been ready; zero if it is not.
 	ends    []int
 	ready   []time.Time
 	origins []Origin
-	// refused are those of which something was said that cannot be, lacking the ready pods that their agents do not know.
+	// refused has the containers with impossible values, lacking the ready pods that their agents do not know.
 	refused []Usage
 	lacking []int
 	nodes   map[string]nodeHealth
-	// unreadable are the ready pods on nodes that cannot be read. isComplete says that all pods were looked at.
+	// unreadable describes the ready pods on nodes that cannot be read. isComplete is set once all pods were processed.
 	unreadable Unreadable
 	isComplete bool
 }
@@ -76,12 +76,11 @@ type View struct {
 // nodeHealth is a node's health at the moment.
 type nodeHealth struct {
 	Health
-	// isCounted says that it is one of the unreadable pods' nodes.
+	// isCounted is set once the node is counted among those of unreadable pods.
 	isCounted bool
 }
 
-// Look finds what is known of so many pods, for the view to answer from until the next Look. An error says why that is
-// not enough.
+// Look reads the samples of so many pods into the view. The error says why they are not enough.
 func (v *View) Look(now time.Time, pods int, r Reader) error {
 	v.reset()
 	for i := range pods {
@@ -110,8 +109,7 @@ func (v *View) reset() {
 	v.unreadable, v.isComplete = Unreadable{}, false
 }
 
-// readPod appends a pod's containers, if they are known. Pods that do not count, or that are not ready, are no reason
-// to fail.
+// readPod appends a pod's containers, if they are known. Pods that do not count, or that are not ready, cause no error.
 func (v *View) readPod(now time.Time, i int, r Reader) error {
 	pod, node := r.Pod(i)
 	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
@@ -138,7 +136,7 @@ func (v *View) readPod(now time.Time, i int, r Reader) error {
 		return nil
 	}
 	v.drop(from)
-	// It may only not have been sampled for long enough yet.
+	// The pod may not have been sampled for long enough yet.
 	if isReady && now.Sub(health.Since) < MaxSampleAge(v.Period) &&
 		isBefore(pod.StartTime, health.Since) && !isNew(pod, now) {
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
@@ -146,11 +144,11 @@ func (v *View) readPod(now time.Time, i int, r Reader) error {
 	return nil
 }
 
-// MaxSampleAge is how long ago the newest sample of a container may have arrived where kubelets are scraped so often: a
-// sample waits for the next scrape for up to a period, and for another one if that fails.
+// MaxSampleAge returns the largest age of the newest sample of a container with this scrape period: a sample waits for
+// the next scrape for up to a period, and for another one if that fails.
 func MaxSampleAge(period time.Duration) time.Duration { return LongestSampleGap + 2*period }
 
-// readAgent appends the containers that the agent of the node knows; false if that is not enough.
+// readAgent appends the containers that the node's agent knows; false if that is not enough.
 func (v *View) readAgent(from, i int, pod *metric.Pod, r Reader) bool {
 	var answers bool
 	if v.containers, answers = r.Agent(i, v.containers); v.addUsages(from, i, pod) {
@@ -165,8 +163,7 @@ func (v *View) readAgent(from, i int, pod *metric.Pod, r Reader) bool {
 	return false
 }
 
-// addUsages computes the usage of the containers that were read for a pod. It is false if not all that are known of
-// have values.
+// addUsages computes the usage of the containers that were read for a pod; false if one of them has no values.
 func (v *View) addUsages(from, i int, pod *metric.Pod) bool {
 	isWhole := len(v.containers) > from
 	for k := from; k < len(v.containers); k++ {
@@ -187,12 +184,12 @@ func (v *View) collectImplausible(from int) {
 
 func (v *View) drop(from int) { v.containers, v.usages = v.containers[:from], v.usages[:from] }
 
-// over is the container's use over the stable window. For a pod that has just become ready it begins with that, as soon
-// as it spans the shortest window: what it used before says nothing of its load.
+// over returns the container's use over the stable window. For a pod that has just become ready the window starts at
+// that time, once that gives the shortest window: earlier use is no load.
 func (c *Container) over(ready time.Time) Usage {
 	u := c.Usage(Window{LengthMillis: averaging.StableWindow.Milliseconds()})
 	if u.HasCPU && u.CPU.Span < averaging.ShortestWindow-rounding {
-		// The window holds no more than an interval behind a long one, as of idle containers. It begins within that.
+		// With a long interval, as of idle containers, the window contains no second one. Start within that interval.
 		u.CPU, u.HasCPU = c.CPU.Over(Window{averaging.StableWindow.Milliseconds(), c.CPU.NewestMillis()})
 	}
 	if !u.HasCPU || ready.IsZero() {
@@ -204,9 +201,9 @@ func (c *Container) over(ready time.Time) Usage {
 	return u
 }
 
-// isKnown reports whether a container has values, and of this pod, not of one before it of the same name. Where samples
-// come every second, those of the first seconds after the start of this process are bursts of single requests: they do
-// not count before they span the shortest window. Those of a pod that has just started are about its start in any case.
+// isKnown reports whether a container has values that belong to this pod, not to an earlier one of the same name. With
+// samples every second, those of the first seconds after the start of this process are bursts of single requests: they
+// do not count before they span the shortest window. Those of a pod that has just started show its start in any case.
 func isKnown(u *Usage, pod *metric.Pod) bool {
 	if !u.HasCPU || !u.HasMemory || u.CPU.End.Before(pod.StartTime) {
 		return false
@@ -215,14 +212,14 @@ func isKnown(u *Usage, pod *metric.Pod) bool {
 	return u.CPU.Span >= averaging.ShortestWindow-rounding || began.Sub(pod.StartTime) < averaging.ShortestWindow
 }
 
-// rounding is how much shorter a span of samples may be that come every second, but not exactly then.
+// rounding is the amount by which a span of samples may be shorter that come about every second.
 const rounding = 500 * time.Millisecond
 
-// readySince is when a pod was ready at the latest: the API truncates the time to seconds. It is the kubelet's, as
-// those of its samples are.
+// readySince returns when a pod was ready at the latest: the API truncates the time to seconds. The time is by the
+// kubelet's clock, as those of its samples.
 func readySince(pod *metric.Pod) time.Time { return pod.ReadyTransition.Add(time.Second) }
 
-// healthOf is the node's, asked for once.
+// healthOf returns the node's health, which it reads once.
 func (v *View) healthOf(node string, r Reader) nodeHealth {
 	h, ok := v.nodes[node]
 	if !ok {

@@ -1,8 +1,7 @@
 // Package podselector validates the selector of a target's scale, which selects its pods.
 package podselector
 
-// Selector is what is wrong with the scale's selector; the zero value is
-// nothing.
+// Selector is the problem of the scale's selector; the zero value means none.
 type Selector struct {
 	Problem Problem
 	// Message describes an invalid or ambiguous selector.
@@ -20,14 +19,14 @@ const (
 	Ambiguous
 )
 
-// IsFine reports whether nothing is wrong.
+// IsFine reports whether the selector has no problem.
 func (s *Selector) IsFine() bool { return s.Problem == Fine }
 
-// SetMissing says that the scale has no selector.
+// SetMissing records that the scale has no selector.
 func (s *Selector) SetMissing() { *s = Selector{Problem: Missing} }
 
-// SetInvalid says that the selector cannot be parsed.
+// SetInvalid records that the selector cannot be parsed.
 func (s *Selector) SetInvalid(message string) { *s = Selector{Problem: Invalid, Message: message} }
 
-// SetAmbiguous says that the selector selects pods of another autoscaler.
+// SetAmbiguous records that the selector selects pods of another autoscaler.
 func (s *Selector) SetAmbiguous(message string) { *s = Selector{Problem: Ambiguous, Message: message} }

@@ -5,22 +5,22 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 )
 
-// Limit is one of the limits on the way from the metrics to a count.
+// Limit is one of the limits between the metrics' ratios and the replica count.
 type Limit uint8
 
 // The limits.
 const (
-	// None: the count is what the metrics want.
+	// None: the count is the one that the metrics propose.
 	None Limit = iota
-	// Unusable: there is no target, or too few metrics, to decide on.
+	// Unusable: the target, or too many metrics, cannot be used.
 	Unusable
-	// Maintenance: the target was put to 0 by hand.
+	// Maintenance: the target was scaled to 0 by hand.
 	Maintenance
-	// Tolerance: the metrics are near enough to their targets.
+	// Tolerance: the metrics are close enough to their targets.
 	Tolerance
 	// Stabilization: an earlier recommendation applies.
 	Stabilization
-	// ScaleUpRate and ScaleDownRate: the rate's budget is spent.
+	// ScaleUpRate and ScaleDownRate: the rate policies permit no more.
 	ScaleUpRate
 	ScaleDownRate
 	// MinReplicas and MaxReplicas are the object's.
@@ -33,17 +33,17 @@ const (
 	Cooldown
 	// Paused: the mode is Paused.
 	Paused
-	// NewerSamples: a scale-down needs newer samples than there are.
+	// NewerSamples: a scale-down needs newer samples.
 	NewerSamples
 	// SyncPeriod: new samples alone lower the count once in a sync period.
 	SyncPeriod
-	// FirstReplica: from zero one replica comes at once, and windows and rates bound the others.
+	// FirstReplica: from zero the first replica is added at once, and windows and rates limit the others.
 	FirstReplica
-	// ActiveMetric: a metric is active, which needs a replica at least.
+	// ActiveMetric: a metric is active, which requires one replica at least.
 	ActiveMetric
-	// Inactive: no metric is active, so that the values ask for no replica.
+	// Inactive: no metric is active, so that the values propose no replica.
 	Inactive
-	// AssumedValues: what is assumed for pods that have no sample or are not ready makes the change smaller.
+	// AssumedValues: the assumptions for pods without samples, or that are not ready, make the change smaller.
 	AssumedValues
 	// FewerPods: fewer pods count for the metric than the target has replicas.
 	FewerPods
@@ -55,7 +55,7 @@ const (
 	limits
 )
 
-// String is what an explanation calls the limit.
+// String returns the name of the limit in explanations.
 func (l Limit) String() string {
 	return [limits]string{
 		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate",
@@ -66,7 +66,7 @@ func (l Limit) String() string {
 	}[l]
 }
 
-// Name is the limit's as a label or a key.
+// Name returns the name of the limit as a label or a key.
 func (l Limit) Name() string {
 	return [limits]string{
 		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate",
@@ -76,14 +76,13 @@ func (l Limit) Name() string {
 	}[l]
 }
 
-// BindingLimit is the limit that made the decision's count what it is: the last that
-// changed it.
+// BindingLimit returns the limit that determined the decision's count: the last that changed it.
 func BindingLimit(d *horizontal.Decision) Limit {
 	limit, _ := Binding(d)
 	return limit
 }
 
-// Binding is that limit, and the index of the metric that it is about if it is one on what a metric proposes.
+// Binding returns that limit, and the index of its metric if it limits the proposal of a metric.
 func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	switch d.Branch {
 	case horizontal.BranchDisabled:
@@ -109,7 +108,7 @@ func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	}
 }
 
-// afterProposal is the last limit that changed what was proposed.
+// afterProposal returns the last limit that changed the proposal.
 func afterProposal(d *horizontal.Decision) Limit {
 	if d.IsLoweringHeld {
 		return SyncPeriod
@@ -131,7 +130,7 @@ func afterProposal(d *horizontal.Decision) Limit {
 	}
 }
 
-// ofStabilized is the window, or what holds the count when the window is over too.
+// ofStabilized returns the window, or the limit that would apply without it.
 func ofStabilized(d *horizontal.Decision) Limit {
 	switch {
 	case !d.Stabilized.IsDisabled:
@@ -143,7 +142,7 @@ func ofStabilized(d *horizontal.Decision) Limit {
 	}
 }
 
-// ofLimited is the rate, min or max that changed the count.
+// ofLimited returns the rate, min or max that changed the count.
 func ofLimited(d *horizontal.Decision) Limit {
 	switch {
 	case d.Limited.Reason == behavior.TooFewReplicas && d.Zero.IsPossible && d.Current > 0:
@@ -175,9 +174,8 @@ func maxOf(d *horizontal.Decision) Limit {
 	return MaxReplicas
 }
 
-// Uses says of each rate policy what it permits and what is used up, in the
-// direction that the decision wants to go; none where there are no policies or it
-// does not want to go anywhere. The state is the one before the decision.
+// Uses returns, for each rate policy, the count that it permits and its used part, in the direction of the decision;
+// none without policies or without a direction. The state is the one before the decision.
 func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []behavior.Use {
 	proposed := max(d.Stabilized.Replicas, d.ForecastReplicas)
 	if d.Branch != horizontal.BranchMetrics || proposed == d.Current {

@@ -7,14 +7,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
-// Plain is what a metric asks for by its ratio and the replica count alone, by the formula of the
-// HorizontalPodAutoscaler's documentation:
+// Plain returns the proposal of a metric from its ratio and the replica count alone, by the formula in the
+// documentation of the HorizontalPodAutoscaler:
 //
 //	desiredReplicas = ceil[currentReplicas × ( currentMetricValue / desiredMetricValue )]
 //
-// Within the tolerance that is the count itself. A value for the whole target needs no count.
+// Within the tolerance it is the current count. A value for the whole target does not depend on the count.
 func Plain(d *horizontal.Decision, r *metric.Result) int32 {
-	// A value of which no pod is ready asks for none upstream, and has no base either.
+	// Upstream multiplies no ratio if no pod is ready, and has no base either.
 	isWhole := r.Base == 0 && r.Verdict == metric.Scaled && (r.Replicas != 0 || r.Ratio <= 0)
 	switch {
 	case r.Groups == nil && (isWhole || d.Current == 0):
@@ -26,8 +26,8 @@ func Plain(d *horizontal.Decision, r *metric.Result) int32 {
 	}
 }
 
-// ofProposal is what kept the winning proposal from the most that a metric's ratio asks for, and of which metric: of
-// that one if it lost therefore, or else of the one that won.
+// ofProposal returns the limit that kept the winning proposal below or above the largest count by a metric's ratio, and
+// the index of a metric: that one if it lost because of the limit, or else the winner.
 func ofProposal(d *horizontal.Decision) (limit Limit, index int) {
 	winner := d.Winner()
 	index, most := -1, winner.Replicas
@@ -53,7 +53,7 @@ func ofProposal(d *horizontal.Decision) (limit Limit, index int) {
 	}
 }
 
-// ofMetric is what kept a metric from proposing what its ratio asks for.
+// ofMetric returns the limit that kept a metric from proposing the count by its ratio.
 func ofMetric(d *horizontal.Decision, r *metric.Result) Limit {
 	switch r.Verdict {
 	case metric.WithinTolerance:
@@ -82,8 +82,8 @@ func ofMetric(d *horizontal.Decision, r *metric.Result) Limit {
 	}
 }
 
-// directionKeptBy is why counting all pods would reverse the direction: assumed values did, or there are more pods than
-// replicas and a low ratio, or fewer and a high one.
+// directionKeptBy returns why counting all pods would reverse the direction: because of assumed values, or because
+// there are more pods than replicas and a low ratio, or fewer and a high one.
 func directionKeptBy(r *metric.Result) Limit {
 	switch {
 	case r.Groups != nil && (r.Ratio > 1) != (r.Adjusted > 1):

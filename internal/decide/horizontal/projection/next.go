@@ -13,19 +13,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// Change is the next change of the count if all that is observed stays as it is.
+// Change is the next change of the count if the observation does not change.
 type Change struct {
-	// After is until when the count stays: the first decision after it changes the count. It is the time of the decision
-	// itself where the next one changes it.
+	// After is the time until which the count stays: the first decision after it changes the count. It is the time of the
+	// decision itself if the next one changes it.
 	After    time.Time
 	Replicas int32
 }
 
-// NextChange is the change that follows a decision that metrics made. The state is the settled one after it; it is only
-// read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing is
-// found where the count stays, or where what is proposed depends on the clock: during a surge or while one is doubted,
-// with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule or a fallback is due
-// before. The end of the cooldown counts, at which metrics that are not active stop to ask for replicas.
+// NextChange returns the change that follows a decision that metrics made. The state is the settled one after it; it is
+// only read. The moment follows from the state, and does not depend on when decisions are made. It finds none if the
+// count stays, or if the proposal depends on the clock: during a surge or while surges are ignored, with a forecast,
+// while an HPA without behavior waits for a new value before it doubles, and if a schedule or a fallback is due earlier.
+// At the end of the cooldown, inactive metrics stop proposing replicas.
 func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
 	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
 	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
@@ -49,7 +49,7 @@ func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decisio
 	return next, found
 }
 
-// dueAt is when a schedule or a fallback changes what is proposed; zero if none does.
+// dueAt returns when a schedule or a fallback changes the proposal; zero if none does.
 func dueAt(d *horizontal.Decision) time.Time {
 	schedule, fallback := d.Schedules.Next.At, d.Fallbacks.Due
 	if schedule.IsZero() || !fallback.IsZero() && fallback.Before(schedule) {
@@ -58,8 +58,8 @@ func dueAt(d *horizontal.Decision) time.Time {
 	return schedule
 }
 
-// cooldownEnd is when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only the last
-// replica is still to go.
+// cooldownEnd returns when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only the
+// last replica is left to remove.
 func cooldownEnd(d *horizontal.Decision) time.Time {
 	switch {
 	case d.Zero.IsCooledDown && d.Desired == 1 && !d.IsLoweringHeld:
@@ -70,9 +70,8 @@ func cooldownEnd(d *horizontal.Decision) time.Time {
 	return d.Zero.CooldownEnd
 }
 
-// cooledDown looks for the first change from the end of the cooldown on. Nothing is found while it is unknown whether a
-// metric is active, which moves the end, and where the window of scaleDown remembers from then on what the last decision
-// before the end asked for.
+// cooledDown finds the first change from the end of the cooldown on. It finds none while it is unknown whether a metric
+// is active, which moves the end, and if the scaleDown window holds the last proposal before the end.
 func (w *walk) cooledDown(d *horizontal.Decision, end time.Time) (next Change, found bool) {
 	p := d.Policy
 	idle := zero.Inactive(p.Metrics, d.Metrics, w.mayLower).OrFallback(d.Fallbacks.Active, w.mayLower)
@@ -92,7 +91,7 @@ func (w *walk) cooledDown(d *horizontal.Decision, end time.Time) (next Change, f
 	return w.next(end, proposed)
 }
 
-// downWindow is how long the highest recommendation counts.
+// downWindow returns how long the highest recommendation counts.
 func (w *walk) downWindow() time.Duration {
 	if b := w.limits.Behavior; b != nil {
 		return b.Down.Stabilization
@@ -100,7 +99,7 @@ func (w *walk) downWindow() time.Duration {
 	return w.limits.DownscaleStabilization
 }
 
-// next looks for the first moment from a time on after which the same proposal leads to another count.
+// next finds the first moment from a time on after which the same proposal leads to another count.
 func (w *walk) next(from time.Time, proposed int32) (next Change, found bool) {
 	for _, at := range append([]time.Time{from}, w.moments()...) {
 		if then, _ := w.after(at, proposed); !at.Before(from) && then != w.current {
@@ -110,7 +109,7 @@ func (w *walk) next(from time.Time, proposed int32) (next Change, found bool) {
 	return Change{}, false
 }
 
-// lower looks for the first moment after which the count falls if nothing is proposed any more.
+// lower finds the first moment after which the count falls if nothing is proposed any more.
 func (w *walk) lower() *Step {
 	w.mayLower = true
 	var delayedBy *Limits
@@ -124,8 +123,8 @@ func (w *walk) lower() *Step {
 	return nil
 }
 
-// after is the count that a proposal leads to right after a moment, and what limits it. Some windows end with their
-// last moment, and others after it.
+// after returns the count that a proposal leads to right after a moment, and its limits. Some windows include their
+// last moment, others end at it.
 func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	then := *w
 	then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)
@@ -133,7 +132,7 @@ func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	return then.current, limits
 }
 
-// moments are the decision's own time, and those at which something remembered no longer counts.
+// moments returns the decision's own time, and the times at which an entry of the history expires.
 func (w *walk) moments() []time.Time {
 	up, down := time.Duration(0), w.downWindow()
 	all := []time.Time{w.now}

@@ -1,8 +1,8 @@
-// Package projection computes the replica counts after a decision if the load stays as
-// it is, and how early the count could fall if the load ended.
+// Package projection computes the replica counts after a decision if the load stays as it is, and how early the count
+// could fall if the load ended.
 //
-// It repeats the decision's proposal at every sync period, through the same stabilization
-// windows and rate policies, and what the forecast asks for. It assumes that nothing else is proposed meanwhile.
+// It repeats the decision's proposal at every sync period, through the same stabilization windows and rate policies,
+// together with the forecast's. It assumes that no other source proposes a count meanwhile.
 package projection
 
 import (
@@ -17,39 +17,40 @@ import (
 // maxDecisions bounds the work: a day of decisions every 15 s is 5,760.
 const maxDecisions = 6000
 
-// maxSteps bounds the answer.
+// maxSteps bounds the result.
 const maxSteps = 100
 
-// Step is a replica count to come.
+// Step is a future replica count.
 type Step struct {
 	At       time.Time
 	Replicas int32
-	// Stabilized and Limited are what made it this count and no other.
+	// Stabilized and Limited are the limits that determined this count.
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
-	// DelayedBy is what kept the count until then; nil for the first step.
+	// DelayedBy has the limits that delayed it; nil for the first step.
 	DelayedBy *Limits
 }
 
-// Limits are what bounded one of the decisions.
+// Limits are the limits of one decision.
 type Limits struct {
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
 }
 
-// Projection is what follows a decision.
+// Projection has the expected changes after a decision.
 type Projection struct {
 	// Steps are the changes after the decision; none if the count stays.
 	Steps []Step
-	// Settled says that after the steps the count stays as long as the proposal does.
+	// Settled is set if the count stays after the steps, as long as the proposal does.
 	Settled bool
-	// Lower is the earliest decrease of the count if no replicas are proposed from now on, and At the moment after which
-	// a decision comes to it; nil if it cannot fall. It follows from what is remembered, not from when decisions are made.
+	// Lower is the earliest decrease of the count if no replicas are proposed from now on, and At the moment after which a
+	// decision comes to it; nil if it cannot fall. It follows from the state, and does not depend on when decisions are
+	// made.
 	Lower *Step
 }
 
-// Project looks ahead of a decision that metrics made. The state is the settled one
-// after it; it is only read. Every is the sync period.
+// Project returns the projection of a decision that metrics made. The state is the settled one after it; it is only
+// read. every is the sync period.
 func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, every time.Duration) Projection {
 	var o Projection
 	if d.Branch != horizontal.BranchMetrics {
@@ -70,7 +71,7 @@ type walk struct {
 	every    time.Duration
 	current  int32
 	mayLower bool
-	// ahead is what the forecast asks for.
+	// ahead is the count that the forecast asks for.
 	ahead int32
 }
 
@@ -80,7 +81,7 @@ func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 	}
 }
 
-// play is the steps until the proposal is reached, at most so many.
+// play returns the steps until the proposal is reached, up to a number.
 func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 	var delayedBy *Limits
 	end := w.horizon()
@@ -105,7 +106,7 @@ func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 	return steps, false
 }
 
-// horizon is until when the history can limit a change.
+// horizon returns until when the history can limit a change.
 func (w *walk) horizon() time.Time {
 	longest := w.limits.DownscaleStabilization
 	if b := w.limits.Behavior; b != nil {
@@ -114,7 +115,7 @@ func (w *walk) horizon() time.Time {
 	return w.now.Add(longest + 2*w.every)
 }
 
-// decide is one decision on the proposal, whose scale write succeeds.
+// decide makes one decision on the proposal, whose scale write succeeds.
 func (w *walk) decide(proposed int32) Limits {
 	if proposed < w.current && !w.mayLower {
 		return Limits{}

@@ -19,7 +19,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 const period = 15 * time.Second
 
-// policy is an object with one external metric of which each replica takes 1.
+// policy returns a policy with one external metric and a target of 1 for each replica.
 func policy(least, most int32, b *behavior.Behavior) horizontal.Policy {
 	return horizontal.Policy{
 		MinReplicas: least, MaxReplicas: most, Behavior: b, DownscaleStabilization: 5 * time.Minute,
@@ -30,7 +30,7 @@ func policy(least, most int32, b *behavior.Behavior) horizontal.Policy {
 	}
 }
 
-// decide decides on a queue of this length with this many replicas.
+// decide makes a decision with this length of the queue and this replica count.
 func decide(
 	p *horizontal.Policy, s horizontal.State, at time.Time, replicas int32, queue int64,
 ) (horizontal.Decision, horizontal.State) {
@@ -42,7 +42,7 @@ func decide(
 	return d, horizontal.Settle(s, horizontal.Outcome{At: at})
 }
 
-// say prints an outlook as seconds from noon.
+// say prints a projection with its times in seconds after noon.
 func say(o Projection) string {
 	seconds := func(t time.Time) int { return int(t.Sub(noon).Seconds()) }
 	var parts []string
@@ -106,8 +106,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestAheadIsWhatHappens: with a load that stays, the decisions that follow are
-// those that were predicted, step for step.
+// TestAheadIsWhatHappens: with a constant load, the following decisions equal the projected ones, step by step.
 func TestAheadIsWhatHappens(t *testing.T) {
 	for _, b := range []*behavior.Behavior{
 		nil,
@@ -145,7 +144,7 @@ func TestAheadIsWhatHappens(t *testing.T) {
 	}
 }
 
-// TestAheadOnlyReads: who asks for an outlook does not change what comes.
+// TestAheadOnlyReads: computing a projection does not change later decisions.
 func TestAheadOnlyReads(t *testing.T) {
 	p := policy(1, 50, nil)
 	d, s := decide(&p, horizontal.State{}, noon, 5, 40)
@@ -156,7 +155,7 @@ func TestAheadOnlyReads(t *testing.T) {
 	}
 }
 
-// TestAheadOfNothing: where metrics did not decide there is nothing to play on.
+// TestAheadOfNothing: a decision without metrics has no projection.
 func TestAheadOfNothing(t *testing.T) {
 	p := policy(1, 10, nil)
 	d, s := decide(&p, horizontal.State{}, noon, 0, 5)
@@ -165,7 +164,7 @@ func TestAheadOfNothing(t *testing.T) {
 	}
 }
 
-// TestBinds: the last limit that changed the count is the one to name.
+// TestBinds: the named limit is the last one that changed the count.
 func TestBinds(t *testing.T) {
 	halted := &behavior.Behavior{Up: behavior.Rules{Select: behavior.SelectDisabled}}
 	for why, c := range map[string]struct {
@@ -199,7 +198,7 @@ func TestBinds(t *testing.T) {
 	}
 }
 
-// TestUses: the spent part of a budget comes with the count that it began from.
+// TestUses: the used part of a rate policy's budget comes with the count at the start of its period.
 func TestUses(t *testing.T) {
 	p := policy(1, 20, &behavior.Behavior{Up: behavior.Rules{Policies: []behavior.RatePolicy{
 		{Type: behavior.RatePods, Value: 4, Period: time.Minute}, {Type: behavior.RatePercent, Value: 100, Period: period},

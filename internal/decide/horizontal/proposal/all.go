@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Sources are what proposals come from in one decision.
+// Sources has the inputs of all proposals of one decision.
 type Sources struct {
 	// Metrics belong to Specs, index for index.
 	Specs     []source.Spec
@@ -17,9 +17,9 @@ type Sources struct {
 	Surge     *surge.Result
 	Fallbacks []fallback.Active
 	Schedules []schedules.InForce
-	// IsIdle says that metrics that have values without pods ask for no replicas.
+	// IsIdle is set if the metrics that have values without pods propose no replicas.
 	IsIdle bool
-	// Forecast is what is expected, and Ahead the count that it raised another one to.
+	// Forecast is the forecast, and Ahead the count to which it raised another one.
 	Forecast     *forecast.Result
 	ForecastMode forecast.Mode
 	Ahead        int32

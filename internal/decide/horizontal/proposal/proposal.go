@@ -1,6 +1,5 @@
 // Package proposal has the replica counts that metrics, the surge window, fallbacks, schedules and forecasts propose
-// (proposal.go, all.go), and which samples they are computed from, and whether these are newer than the last scale-up
-// (samples.go).
+// (proposal.go, all.go), and tells whether their samples are newer than the last change of the count (samples.go).
 package proposal
 
 import (
@@ -8,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// Source is what a proposal comes from.
+// Source is the origin of a proposal.
 type Source uint8
 
 // The sources.
@@ -27,7 +26,7 @@ const (
 	Forecast
 )
 
-// String is the source as status shows it.
+// String returns the source as status shows it.
 func (s Source) String() string {
 	return [...]string{"None", "Metric", "Surge", "Fallback", "Schedule", "Forecast"}[s]
 }
@@ -35,16 +34,15 @@ func (s Source) String() string {
 // Proposal is the replica count that one source asks for.
 type Proposal struct {
 	Source Source
-	// Index is the metric's place in the policy; of a schedule, its place among those in
-	// force. A proposal of all schedules together, for an object without metrics, has none.
+	// Index is the index of the metric in the policy; for a schedule, that among those in force. A proposal of all
+	// schedules together, for an object without metrics, has none.
 	Index    int
 	Replicas int32
-	// MayLower says that the source knows enough to lower the count.
+	// MayLower is set if the source has enough values to lower the count.
 	MayLower bool
 }
 
-// Or is the larger of two proposals. As upstream, a proposal of zero replicas gives
-// way to any later one.
+// Or returns the larger of two proposals. As upstream, a proposal of zero replicas gives way to any later one.
 func (p Proposal) Or(later Proposal) Proposal {
 	if p.Replicas == 0 || later.Replicas > p.Replicas {
 		return later
@@ -52,7 +50,7 @@ func (p Proposal) Or(later Proposal) Proposal {
 	return p
 }
 
-// OfMetrics is the largest of those of the metrics that could be computed.
+// OfMetrics returns the largest proposal of the metrics that could be computed.
 func OfMetrics(results []metric.Result, mayLower bool) (best Proposal) {
 	for i := range results {
 		if r := &results[i]; r.Failure == nil && !r.Pending {
@@ -62,7 +60,7 @@ func OfMetrics(results []metric.Result, mayLower bool) (best Proposal) {
 	return best
 }
 
-// OfOthers is the largest proposal that has no samples: of the active fallbacks, and of the schedules if they won.
+// OfOthers returns the largest proposal without samples: of the active fallbacks, and of the schedules if they won.
 func (p Proposal) OfOthers(active []fallback.Active) (replicas int32) {
 	if p.Source == Schedule {
 		replicas = p.Replicas
@@ -73,7 +71,7 @@ func (p Proposal) OfOthers(active []fallback.Active) (replicas int32) {
 	return replicas
 }
 
-// OrFallback is the largest of a proposal and those of the active fallbacks.
+// OrFallback returns the largest of a proposal and those of the active fallbacks.
 func (p Proposal) OrFallback(active []fallback.Active, mayLower bool) Proposal {
 	for _, f := range active {
 		p = p.Or(Proposal{Source: Fallback, Index: f.Metric, Replicas: f.Replicas, MayLower: mayLower})

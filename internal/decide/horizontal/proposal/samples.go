@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// longestLag is how far the times of samples may be behind. A source whose times are further behind, or always the
-	// same, must not end scaling down for good.
+	// longestLag is the largest accepted age of samples' times. A source whose times are older, or constant, must not
+	// prevent scaling down for good.
 	longestLag = 5 * time.Minute
-	// collectionDelay is how old a value without a time may be when it is asked for: as old as the answers of
-	// metrics-server at its default resolution (--metric-resolution).
+	// collectionDelay is the assumed age of a value without a time when it is requested: that of metrics-server's values
+	// at its default resolution (--metric-resolution).
 	collectionDelay = 15 * time.Second
 )
 
-// Outdated counts the metrics that say nothing of the present replica count, because they were measured before it took
-// effect. They must not lower it further. A ratio that was measured with another count and is multiplied by this one
-// asks for too few; and what was measured before the count was raised must not undo that.
+// Outdated counts the metrics whose values are from before the present replica count took effect. They must not lower
+// it further: a ratio that was measured with another count and multiplies this one proposes too few; and a value from
+// before the count was raised must not undo that.
 func Outdated(now time.Time, c *history.Count, results []metric.Result) (n int) {
 	if c.EffectiveAt.IsZero() || now.Sub(c.ChangedAt).Abs() >= longestLag {
 		return 0
@@ -35,10 +35,10 @@ func Outdated(now time.Time, c *history.Count, results []metric.Result) (n int) 
 	return n
 }
 
-// isOutdated reports whether a metric has a value from before the change. Where pods were removed, the others used less
-// in the part of a window that lies before that: the value counts once all of its window lies behind the change, and at
-// once where the count plays no part in what is asked for. Pods that are added have no sample before they are ready, so
-// that what the others use then is the load: a value counts once it was measured after the change.
+// isOutdated reports whether a metric has a value from before the change. If pods were removed, the others used less in
+// the part of the window before that: the value counts once its whole window is after the change, and at once if the
+// proposal does not depend on the count. Added pods have no sample before they are ready, so that the others' use is
+// the whole load until then: a value counts once it was measured after the change.
 func isOutdated(c *history.Count, r *metric.Result) bool {
 	measured := r.Oldest
 	switch {
@@ -56,10 +56,9 @@ func isOutdated(c *history.Count, r *metric.Result) bool {
 	return !measured.After(c.EffectiveAt)
 }
 
-// Fresh is the largest replica count proposed by metrics whose answers were not asked for before Plimsoll raised the
-// count; what is scraped without asking is new in each decision that it leads to. One metric's old answer then limits
-// its own proposal and no other's. Without an old answer there is no limit: what was recommended before may lead
-// farther.
+// Fresh returns the largest replica count proposed by metrics whose values were requested after Plimsoll raised the
+// count; scraped values are new in each decision that they trigger. One metric's old value then limits only its own
+// proposal. Without an old value there is no limit: earlier recommendations may lead farther.
 func Fresh(c *history.Count, results []metric.Result, s *surge.Result) (largest int32) {
 	hasOld := false
 	if s.Proposes() {
@@ -82,8 +81,8 @@ func Fresh(c *history.Count, results []metric.Result, s *surge.Result) (largest 
 	return largest
 }
 
-// Lasting is what the metrics ask for without the surge window. Without is the count
-// that there would be without it, where it raised the count, and 0 elsewhere.
+// Lasting returns the proposal of the metrics without the surge window. without is the count that there would be
+// without the surge window, if it raised the count, and 0 otherwise.
 func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
 	lasting := int32(0)
 	for i := range results {
@@ -97,11 +96,10 @@ func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
 	return lasting
 }
 
-// lastingOf is what a metric of the pods asks for while the surge window has raised the
-// count. Where pods are new, the averages of the others begin with their readiness and
-// are over some seconds alone, or reach back to before it and count for more than was
-// used at any time. And a metric that keeps the count as it is keeps no more than there
-// would be, unless what the pods use together takes about as many as there are.
+// lastingOf returns the proposal of a metric of the pods after the surge window has raised the count. With new pods,
+// the averages of the others start at their readiness and span only some seconds, or reach back to before it and exceed
+// the use at any time. A metric that keeps the count keeps no more than there would be without the surge window, unless
+// the total use of the pods needs about as many as there are.
 func lastingOf(m *metric.Result, c *metric.Context, without int32) int32 {
 	needed := m.Ratio * float64(m.Counts.Counted+m.Counts.Unsampled)
 	isKept := m.Verdict == metric.WithinTolerance || m.Verdict == metric.DirectionKept

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Cache answers for one object's schedules, and keeps the answer as long as it holds. It carries no history: with a
-// new cache every answer is the same. The zero value is ready.
+// Cache evaluates one object's schedules, and keeps the result while it holds. It has no history: a new cache gives the
+// same results. The zero value is ready to use.
 type Cache struct {
 	schedules   []Schedule
 	own         Bounds
 	occurrences []occurrence
 	inForce     []InForce
-	// result is the answer from since until before until.
+	// result is the result from since until before until.
 	result       Result
 	since, until time.Time
 }
 
-// recheck is how long it is believed that a schedule never starts.
+// recheck is the time after which a schedule without a next start is evaluated again.
 const recheck = 365 * 24 * time.Hour
 
 // occurrence is the last start of one schedule and its next.
@@ -26,13 +26,14 @@ type occurrence struct {
 	// the schedule is not in force.
 	start, end time.Time
 	isInForce  bool
-	// next is the first start after that; zero if there is none. All of this holds until then, or until recheck.
+	// next is the first start after that; zero if there is none. The occurrence holds until then, or until recheck.
 	next, recheck time.Time
-	// least and most are the ramps of min and max to next.
+	// least and most are the ramps of min and max before next.
 	least, most ramp
 }
 
-// At is what the schedules lead to now; own are the object's bounds. The result's list is good until the next call.
+// At returns the result of the schedules now; own are the object's bounds. The result's list is valid until the next
+// call.
 func (c *Cache) At(now time.Time, all []Schedule, own Bounds) Result {
 	isSame := c.own == own && c.isFor(all) && !now.Before(c.since)
 	if isSame && now.Before(c.until) {
@@ -62,7 +63,7 @@ func (c *Cache) isFor(all []Schedule) bool {
 	return len(c.schedules) == len(all) && (len(all) == 0 || &c.schedules[0] == &all[0])
 }
 
-// renew finds the last start and the next.
+// renew computes the last start and the next.
 func (p *occurrence) renew(s *Schedule, now time.Time) {
 	*p = occurrence{start: s.inForce(now), next: s.comes(now)}
 	if p.isInForce = !p.start.IsZero(); p.isInForce {
@@ -76,8 +77,8 @@ func (p *occurrence) renew(s *Schedule, now time.Time) {
 	}
 }
 
-// setRamps are the ramps to the next start. They begin at the highest min and the lowest max that the object and the
-// other schedules have when the ramps start.
+// setRamps computes the ramps before the next start. They start at the highest min and the lowest max that the object
+// and the other schedules have at the start of the ramps.
 func (p *occurrence) setRamps(all []Schedule, i int, own Bounds) {
 	s := &all[i]
 	if s.Ramp <= 0 || p.next.IsZero() || p.lastsUntilNext() {
@@ -161,8 +162,8 @@ func (r *Result) add(f InForce) {
 	}
 }
 
-// lowerByRamps records the max of each ramp. The schedule of a ramp is not in force yet: it leaves the min of those
-// that are as it is.
+// lowerByRamps records the max of each ramp. The schedule of a ramp is not in force yet: it does not lower the min of
+// those that are.
 func (r *Result) lowerByRamps() {
 	for i := range r.InForce {
 		if f := &r.InForce[i]; f.IsRamp && f.MaxReplicas > 0 {
@@ -185,7 +186,7 @@ func (r *Result) changes(at time.Time, kind Kind, s *Schedule) {
 	}
 }
 
-// earlier is the earlier of two times, of which one that is zero is none.
+// earlier returns the earlier of two times; a zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

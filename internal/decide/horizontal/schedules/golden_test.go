@@ -127,7 +127,7 @@ func scheduleOf(t *testing.T, words []string) schedules.Schedule {
 	return s
 }
 
-// walk follows the changes, and prints the bounds after each. It checks that nothing changes in between.
+// walk prints the bounds after each of their changes. It checks that they do not change in between.
 func walk(t *testing.T, out *strings.Builder, all []schedules.Schedule, own schedules.Bounds, args map[string]string) {
 	zone := location(t, args["zone"])
 	now, end := moment(t, args["from"], zone), moment(t, args["to"], zone)
@@ -205,7 +205,7 @@ func count(t *testing.T, text string) int32 {
 	return int32(n)
 }
 
-// TestScenariosHaveSentences: each scenario says why it is there.
+// TestScenariosHaveSentences: each scenario has an explanation.
 func TestScenariosHaveSentences(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil {

@@ -47,10 +47,10 @@ func draw(t *rapid.T, longest time.Duration) []schedules.Schedule {
 	return all
 }
 
-// ends come once a day at least.
+// Each of the ends occurs at least once a day.
 var ends = []string{"0 6 * * *", "30 2 * * *", "45 1,2 * * *", "*/7 * * * *", "@daily"}
 
-// drawMoment is a moment around a change of the clock.
+// drawMoment returns a moment around a change of the clock.
 func drawMoment(t *rapid.T) time.Time {
 	changes := []time.Time{
 		time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC),
@@ -61,8 +61,9 @@ func drawMoment(t *rapid.T) time.Time {
 	return rapid.SampledFrom(changes).Draw(t, "change").Add(time.Duration(around) * time.Second)
 }
 
-// matches are those within a time, found without a thought for cost: every minute whose clock matches, or before which
-// a minute that matches is left out, asked one second before it, which leaves cron nothing to search.
+// matches returns the matches within a period by a slow search: it checks every minute whose clock matches, or before
+// which the change of the clock leaves out a matching minute. It asks cron one second before it, so that cron does not
+// search.
 func matches(cron schedules.Cron, in *time.Location, after, until time.Time) []time.Time {
 	var all []time.Time
 	for at := after.Truncate(time.Minute); !at.After(until); at = at.Add(time.Minute) {
@@ -80,7 +81,7 @@ func matches(cron schedules.Cron, in *time.Location, after, until time.Time) []t
 	return all
 }
 
-// isInForce is whether a start is there that has not ended.
+// isInForce reports whether a start has no end yet.
 func isInForce(s *schedules.Schedule, now time.Time) bool {
 	if now.Before(s.NotBefore) || !s.NotAfter.IsZero() && !now.Before(s.NotAfter) {
 		return false
@@ -92,7 +93,7 @@ func isInForce(s *schedules.Schedule, now time.Time) bool {
 	return len(starts) > 0 && len(matches(s.End, s.Location, starts[len(starts)-1], now)) == 0
 }
 
-// TestAgainstTwin: the bounds without ramps are what a search minute by minute finds.
+// TestAgainstTwin: without ramps, the bounds equal the result of a search minute by minute.
 func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all, now := draw(t, 30*time.Hour), drawMoment(t)
@@ -117,7 +118,7 @@ func TestAgainstTwin(t *testing.T) {
 	})
 }
 
-// TestCacheCarriesNothing: an answer with a used cache is the one with a new one.
+// TestCacheCarriesNothing: a used cache leads to the same result as a new one.
 func TestCacheCarriesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all, now := draw(t, 100*24*time.Hour), drawMoment(t)
@@ -136,8 +137,7 @@ func TestCacheCarriesNothing(t *testing.T) {
 
 func same(a, b *schedules.Schedule) bool { return a == b }
 
-// TestBoundsAreTightened: never beyond the object's max, never a min above the max, and never below the object's min
-// but where a max is.
+// TestBoundsAreTightened: schedules never raise max, and lower min only to stay at or below max.
 func TestBoundsAreTightened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all, now := draw(t, 24*time.Hour), drawMoment(t)
@@ -154,7 +154,7 @@ func TestBoundsAreTightened(t *testing.T) {
 	})
 }
 
-// TestNothingChangesInBetween: until the next change every answer is the same.
+// TestNothingChangesInBetween: the bounds stay the same until the next change.
 func TestNothingChangesInBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all, now := draw(t, 24*time.Hour), drawMoment(t)
@@ -173,8 +173,8 @@ func TestNothingChangesInBetween(t *testing.T) {
 	})
 }
 
-// TestRampNeverFalls: from the start of a ramp to the end of its schedule the min does not fall, whatever the other
-// schedules do, as long as none has a max.
+// TestRampNeverFalls: if no schedule has a max, the min does not fall between the start of a ramp and the end of its
+// schedule.
 func TestRampNeverFalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := draw(t, 12*time.Hour)
@@ -194,7 +194,7 @@ func TestRampNeverFalls(t *testing.T) {
 			r := c.At(now, all, schedules.Bounds{MinReplicas: 2, MaxReplicas: 100})
 			i := slices.IndexFunc(r.InForce, func(f schedules.InForce) bool { return f.Schedule.Name == "rising" })
 			if i < 0 {
-				// Another schedule's min is as high.
+				// Another schedule has the same min.
 				continue
 			}
 			if r.InForce[i].MinReplicas < least {
@@ -210,12 +210,12 @@ func TestRampNeverFalls(t *testing.T) {
 
 func cronOf(expression string) schedules.Cron { return parse(failing{}, expression) }
 
-// failing is a test that must not fail: the expressions are those above.
+// failing panics on a failure, because the expressions above are valid.
 type failing struct{ testing.TB }
 
 func (failing) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// asked counts how often a cron expression is asked.
+// asked counts the searches of a cron expression.
 type asked struct {
 	schedules.Cron
 	times *int
@@ -226,7 +226,7 @@ func (a asked) Next(after time.Time) time.Time {
 	return a.Cron.Next(after)
 }
 
-// TestAskedRarely: between changes nothing is searched, and what never happens is not searched again for a year.
+// TestAskedRarely: between changes there is no search, and an expression that never matches is searched once a year.
 func TestAskedRarely(t *testing.T) {
 	times := 0
 	all := []schedules.Schedule{
@@ -242,7 +242,7 @@ func TestAskedRarely(t *testing.T) {
 	if times > 50 {
 		t.Errorf("asked %d times in a day", times)
 	}
-	// 366 days of a start every minute.
+	// The start is every minute of 366 days.
 	times = 0
 	all = []schedules.Schedule{
 		{Name: "always", Start: asked{cronOf("* * * * *"), &times}, Duration: 366 * 24 * time.Hour, MinReplicas: 5},
@@ -253,8 +253,8 @@ func TestAskedRarely(t *testing.T) {
 	}
 }
 
-// TestOftenIsCheap: as many schedules as there may be, each starting every minute, cost little at once and little a
-// minute.
+// TestOftenIsCheap: the largest number of schedules, each with a start every minute, costs little at first and little
+// each minute.
 func TestOftenIsCheap(t *testing.T) {
 	for _, duration := range []time.Duration{time.Minute, 366 * 24 * time.Hour} {
 		times := 0

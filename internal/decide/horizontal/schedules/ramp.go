@@ -16,26 +16,26 @@ import (
 //	from  |_____|
 //	          start   end - 1 step  end
 //
-// The way that is gone is rounded up to whole steps and changes at whole seconds after the ramp's start. A step is one
-// replica, or as many as it takes for no more steps than stepPeriod or mostSteps allow: each is a decision on what is
-// then asked for anew, and may be a write, of all objects whose schedules start together.
+// The bound moves in steps, rounded up, at whole seconds after the ramp's start. A step is one replica, or more to stay
+// within the number of steps that stepPeriod or mostSteps allow: each step is a full decision, and perhaps a write, for
+// all objects whose schedules start together.
 type ramp struct {
 	start time.Time
 	over  time.Duration
-	// from is the bound without the schedule when the ramp starts: it stays the same, so that the bound never turns back
-	// on the way. It differs from to.
+	// from is the bound without the schedule when the ramp starts. It stays constant, so that the bound moves in one
+	// direction. It differs from to.
 	from, to int32
 }
 
 const (
-	// stepPeriod is the time that a step of a long ramp takes at least, on average: the sync period.
+	// stepPeriod is the shortest mean time of a step of a long ramp: the sync period.
 	stepPeriod = 15 * time.Second
-	// mostSteps is how many steps a short one has.
+	// mostSteps is the largest number of steps of a short ramp.
 	mostSteps = 10
 )
 
-// at is the bound at a time from the start to the end of the ramp, and the time of the next step; zero after the last.
-// Of no ramp both are zero.
+// at returns the bound at a time from the start to the end of the ramp, and the time of the next step; zero after the
+// last. Both are zero without a ramp.
 func (r *ramp) at(now time.Time) (bound int32, step time.Time) {
 	if r.over == 0 {
 		return 0, time.Time{}
@@ -55,7 +55,7 @@ func (r *ramp) at(now time.Time) (bound int32, step time.Time) {
 	return bound, r.start.Add(r.until(gone, way))
 }
 
-// until is after how many whole seconds the ramp has gone so far that the next step is due.
+// until returns the number of whole seconds from the ramp's start to the next step.
 func (r *ramp) until(gone, way int64) time.Duration {
 	d := time.Duration(arithmetic.Saturate.MulDiv(gone, int64(r.over), way)).Truncate(time.Second)
 	for arithmetic.Saturate.MulDiv(way, int64(d), int64(r.over)) < gone {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestStepsOfRamp: a ramp has a step for each replica, but no more than one in 15 s, or ten where it is short. It is
-// never behind the straight line, and at most one step ahead of it.
+// TestStepsOfRamp: a ramp has a step for each replica, but at most one in 15 s, or ten if it is short. It is never
+// below the straight line, and at most one step above it.
 func TestStepsOfRamp(t *testing.T) {
 	start := time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

@@ -6,46 +6,45 @@ import (
 	"time"
 )
 
-// Bounds are the least and the most replicas.
+// Bounds are the smallest and the largest replica count.
 type Bounds struct {
 	MinReplicas, MaxReplicas int32
 }
 
-// Result is what the schedules lead to at one moment.
+// Result is the effect of the schedules at one moment.
 type Result struct {
 	// Bounds are the object's, tightened by the schedules.
 	Bounds
-	// MinBy and MaxBy are the schedules that the highest min and the lowest max come from; nil where they are the
-	// object's own.
+	// MinBy and MaxBy are the schedules that set the highest min and the lowest max; nil if the object's own apply.
 	MinBy, MaxBy *Schedule
-	// MaxWins says that the highest min is above the lowest max. Both bounds are the max then.
+	// MaxWins is set if the highest min exceeds the lowest max. Both bounds are the max then.
 	MaxWins bool
-	// InForce are the schedules that are in force or ramp, in the object's order.
+	// InForce has the schedules that are in force or ramp, in the object's order.
 	InForce []InForce
-	// Next is when that changes next; its time is zero if it never does.
+	// Next is the next change; its time is zero if there is none.
 	Next Change
 }
 
 // InForce is a schedule that is in force or ramps.
 type InForce struct {
 	Schedule *Schedule
-	// Since is the last start, and Until the end; zero if the schedule starts again and again before it ends. Of a ramp
+	// Since is the last start, and Until the end; zero if the schedule starts again and again before it ends. For a ramp
 	// they are its own start and end.
 	Since, Until time.Time
-	// MinReplicas and MaxReplicas are the schedule's at this moment, 0 where it has none; a ramp's min rises, and its max
+	// MinReplicas and MaxReplicas are the present ones of the schedule, 0 if it has none; a ramp's min rises, and its max
 	// falls.
 	MinReplicas, MaxReplicas int32
 	IsRamp                   bool
 }
 
-// Change is the next moment at which the schedules lead to something else.
+// Change is the next change of the schedules' effect.
 type Change struct {
 	At       time.Time
 	Kind     Kind
 	Schedule *Schedule
 }
 
-// Kind is what changes.
+// Kind is the kind of a change.
 type Kind uint8
 
 // The kinds.
@@ -56,7 +55,7 @@ const (
 	RampStep
 )
 
-// String is the kind as status shows it.
+// String returns the kind as status shows it.
 func (k Kind) String() string {
 	return [...]string{"ScheduleStart", "ScheduleEnd", "RampStart", "RampStep"}[k]
 }
@@ -68,7 +67,7 @@ const (
 	ReasonNone    = "NoScheduleInForce"
 )
 
-// Condition is what the condition ScheduleActive says. It has no numbers that change during a ramp.
+// Condition returns the condition ScheduleActive. It contains no numbers that change during a ramp.
 func (r *Result) Condition() (isTrue bool, reason, message string) {
 	if len(r.InForce) == 0 {
 		return false, ReasonNone, "no schedule is in force"
@@ -85,7 +84,7 @@ func (r *Result) Condition() (isTrue bool, reason, message string) {
 		message, r.MinBy.Describe(), r.MaxBy.Describe())
 }
 
-// Describe names where a bound comes from.
+// Describe returns the source of a bound for texts.
 func (s *Schedule) Describe() string {
 	if s == nil {
 		return "the spec"

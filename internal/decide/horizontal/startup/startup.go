@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// size is how many times are remembered, and lifetime for how long.
+	// size is the number of recorded times, and lifetime the time for which they are kept.
 	size     = 20
 	lifetime = 7 * 24 * time.Hour
-	// longest bounds a time: one that is longer counts as this. Beyond repaired it is no start-up, but a pod that was
+	// longest bounds a time: a longer one counts as this. One beyond repaired is not a start-up, but a pod that was
 	// repaired.
 	longest, repaired = 15 * time.Minute, 40 * time.Minute
 )
@@ -18,7 +18,7 @@ const (
 // Times are the last times from the creation of a pod until it was ready. The zero value has none.
 type Times struct {
 	list [size]taken
-	// added is how many there were.
+	// added is the number of times added so far.
 	added int
 }
 
@@ -29,7 +29,7 @@ type taken struct {
 	seconds int32
 }
 
-// Add adds that a pod became ready then. The times of the API are whole seconds.
+// Add records the start-up time of a pod that became ready then. The times of the API are whole seconds.
 func (t *Times) Add(readyAt time.Time, took time.Duration) {
 	if took < 0 || took > repaired {
 		return
@@ -39,8 +39,8 @@ func (t *Times) Add(readyAt time.Time, took time.Duration) {
 	t.added++
 }
 
-// Percentile90 is the time that nine of ten pods did not exceed; 0 if none is known. A pod that was ready within the
-// second of its creation counts as a second, so that it is known.
+// Percentile90 returns the time that nine of ten pods did not exceed; 0 without any. A pod that was ready within the
+// second of its creation counts as a second, to distinguish it from none.
 func (t *Times) Percentile90(now time.Time) time.Duration {
 	oldest := now.Add(-lifetime).Unix()
 	var room [size]int32

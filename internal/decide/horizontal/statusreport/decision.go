@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// reported is a decision that is reported, and why its scale could not be written.
+// reported is a decision to report, and the outcome of its scale write.
 type reported struct {
 	*horizontal.Decision
 	writeError string
@@ -29,7 +29,7 @@ const notScaledToZero = "the HPA controller did not scale the workload to zero"
 
 const unableToCompute = "the HPA was unable to compute the replica count: "
 
-// Of is the decision as conditions, events and reasons (upstream: the messages of
+// Of returns the conditions, events and reasons of the decision (upstream: the messages of
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome counts only if the decision asks for a scale write.
 // The report points into the decision.
 func Of(decision *horizontal.Decision, outcome horizontal.Outcome) Report {
@@ -108,7 +108,7 @@ func (d reported) setFirstFailure(r *Report) {
 		return
 	}
 	if d.Policy.WorkloadAutoscaler != nil && len(d.Metrics) > 0 {
-		// All are awaited: the condition stays as it is.
+		// All values are awaited: keep the condition.
 		return
 	}
 	r.Set(ScalingActive, false, "InvalidMetricSourceType", unableToCompute+"the object names no metric")
@@ -117,8 +117,8 @@ func (d reported) setFirstFailure(r *Report) {
 func (d reported) reportComputed(r *Report) {
 	r.Error = d.errorText()
 	d.setSource(r)
-	// The size matches only if the proposed count is the current one; upstream says so of
-	// any proposal that stabilization leaves alone.
+	// The size matches only if the proposed count is the current one; upstream reports it for any proposal that
+	// stabilization does not change.
 	matches := max(0, d.Proposed.Replicas) == d.Current
 	switch reason := d.Stabilized.Reason; {
 	case d.ForecastReplicas > 0:
@@ -138,8 +138,7 @@ func (d reported) reportComputed(r *Report) {
 	r.Set(ScalingLimited, limited, d.Limited.Reason.String(), d.limitMessage(d.Limited.Reason))
 }
 
-// reportCorrection makes the conditions true of a count out of range. Upstream
-// leaves those of the last decision.
+// reportCorrection sets the conditions for a count out of range. Upstream keeps those of the last decision.
 func (d reported) reportCorrection(r *Report) {
 	if !d.Policy.Divergences.Has(divergence.OutOfRange) {
 		return
@@ -171,7 +170,7 @@ func (d reported) reportOutcome(r *Report) {
 		r.Warn("FailedRescale", size+"; error: "+d.writeError)
 		r.Set(AbleToScale, false, "FailedUpdateScale",
 			"the HPA controller was unable to update the target scale: "+d.writeError)
-		// Upstream takes the condition through True on the way, at each failure.
+		// Upstream sets the condition True in between, at each failure.
 		r.Conditions[0].Transitioned = !d.Policy.Divergences.Has(divergence.AccurateMessages)
 		r.Error = "failed to rescale: " + d.writeError
 		return
@@ -187,16 +186,16 @@ func (d reported) reportOutcome(r *Report) {
 	r.Set(ScaledToZero, false, "NotScaledToZero", notScaledToZero)
 }
 
-// keepScaledToZero sets the condition where it should be True and is not: the status write after the scale write was
-// lost. Without it the target would stay at zero once more replicas are asked for.
+// keepScaledToZero sets the condition if the status write after the scale write was lost. Without it the target would
+// stay at zero when more replicas are proposed.
 func (d reported) keepScaledToZero(r *Report) {
 	if d.IsOwnZero && !d.IsScaledToZero && d.Current == 0 && d.Desired == 0 && d.Branch != horizontal.BranchNoScale {
 		r.Set(ScaledToZero, true, "ScaledToZero", "the workload is at zero replicas because of this object")
 	}
 }
 
-// endScaledToZero ends the condition where another writer has scaled the target up: if they scale it to zero later,
-// that is not this controller's doing. Upstream leaves the condition until it writes the scale itself.
+// endScaledToZero ends the condition after another writer has scaled the target up: if they scale it to zero later,
+// this controller has not done that. Upstream keeps the condition until it writes the scale itself.
 func (d reported) endScaledToZero(r *Report) {
 	if d.IsScaledToZero && d.Branch != horizontal.BranchNoScale && d.Current > 0 && d.Desired > 0 && !r.Rescaled &&
 		d.Policy.Divergences.Has(divergence.ZeroCondition) {

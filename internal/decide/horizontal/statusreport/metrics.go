@@ -19,7 +19,7 @@ func (d reported) warnOfFailures(r *Report) {
 	}
 }
 
-// firstFailure is that of the first metric that could not be computed; nil if there is none.
+// firstFailure returns the failure of the first metric that could not be computed; nil if there is none.
 func (d reported) firstFailure() *source.Failure {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
@@ -29,7 +29,7 @@ func (d reported) firstFailure() *source.Failure {
 	return nil
 }
 
-// errorText is the error of the reconciliation. It is empty where every metric could be computed.
+// errorText returns the error of the reconciliation; empty if every metric could be computed.
 func (d reported) errorText() string {
 	if f := d.firstFailure(); f != nil {
 		failed := 0
@@ -46,8 +46,8 @@ func (d reported) errorText() string {
 	return ""
 }
 
-// validMetricFound is the message of that reason: the metric that the replica count comes from and, as upstream does
-// not say, those that it does not.
+// validMetricFound returns the message of that reason: the metric that determines the replica count and, unlike
+// upstream, those that failed.
 func (d reported) validMetricFound(i int) string {
 	message := "the HPA was able to successfully calculate a replica count from " + d.name(i)
 	if !d.Policy.Divergences.Has(divergence.AccurateMessages) {

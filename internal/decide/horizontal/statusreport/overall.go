@@ -6,16 +6,16 @@ import (
 )
 
 // The types of the conditions that sum up the others of a WorkloadAutoscaler, for kubectl wait and for GitOps tools.
-// These go by kstatus (sigs.k8s.io/cli-utils/pkg/kstatus): Ready that is True is Current, Ready that is False is
+// GitOps tools use kstatus (sigs.k8s.io/cli-utils/pkg/kstatus): Ready that is True is Current, Ready that is False is
 // InProgress, and Stalled that is True is Failed. Stalled is absent otherwise.
 const (
 	Ready   = "Ready"
 	Stalled = "Stalled"
 )
 
-// The reasons of AbleToScale that Overall and the status tell apart.
+// The reasons of AbleToScale that Overall and the status distinguish.
 const (
-	// InvalidSpec: the spec says what cannot be.
+	// InvalidSpec: the spec contains impossible values.
 	InvalidSpec = "InvalidSpec"
 	// AnotherAutoscaler: the target has another autoscaler.
 	AnotherAutoscaler = "TargetHasAnotherAutoscaler"
@@ -23,12 +23,12 @@ const (
 	scalingDisabled = "ScalingDisabled"
 )
 
-// IsOverall reports whether conditions of the type sum up others.
+// IsOverall reports whether conditions of the type summarize others.
 func IsOverall(kind string) bool { return kind == Ready || kind == Stalled }
 
-// Overall sums up the conditions of a WorkloadAutoscaler. It is Ready while it does what it is asked for: also while
-// its mode writes no replica count, or while its target was put to zero replicas by somebody else. The summary is the
-// decision in a sentence, the message while it is Ready.
+// Overall summarizes the conditions of a WorkloadAutoscaler. It is Ready while it works as specified: also while its
+// mode writes no replica count, or while another writer has scaled its target to zero. The summary is the decision in a
+// sentence, the message while it is Ready.
 func Overall(conditions []condition.Condition, m mode.Mode, summary string) []condition.Condition {
 	var r Report
 	able, active := find(conditions, AbleToScale), find(conditions, ScalingActive)
@@ -55,7 +55,7 @@ func Overall(conditions []condition.Condition, m mode.Mode, summary string) []co
 	return r.Conditions
 }
 
-// find is the condition of a type; one without a status if there is none.
+// find returns the condition of a type; one without a status if it is missing.
 func find(conditions []condition.Condition, kind string) condition.Condition {
 	for _, c := range conditions {
 		if c.Type == kind {

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 )
 
-// TestOverall: what an object asks for is no error. Each case has why AbleToScale and ScalingActive are False, if they
-// are, and the condition Ready.
+// TestOverall: a result of the object's own settings is no error. Each case has the reasons for which AbleToScale and
+// ScalingActive are False, if they are, and the condition Ready.
 func TestOverall(t *testing.T) {
 	const yes, no = condition.True, condition.False
 	for name, c := range map[string]struct {
@@ -52,13 +52,13 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// conditionOf is a condition that is False if there is a reason.
+// conditionOf returns a condition that is False if it has a reason.
 func conditionOf(kind, reason string) condition.Condition {
 	return condition.Condition{Type: kind, Status: condition.StatusOf(reason == ""), Reason: reason, Message: "why"}
 }
 
-// TestPreviewBeside: an object that would act warns of another autoscaler of its target. A preview, which a migration
-// begins with, does not.
+// TestPreviewBeside: an object that may act warns of another autoscaler of its target. A preview, with which a
+// migration begins, does not.
 func TestPreviewBeside(t *testing.T) {
 	for m, want := range map[mode.Mode]bool{mode.Active: true, mode.Paused: true, mode.Preview: false} {
 		d := &horizontal.Decision{

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// reason is why the replica count changes, for events and logs. It follows from the
-// proposed count, before stabilization and limits, as upstream's does.
+// reason returns why the replica count changes, for events and logs. It follows from the proposed count, before
+// stabilization and limits, as upstream's does.
 func (d reported) reason() string {
 	belowMin := belowBound(d.Schedules.MinBy)
 	proposed := max(0, d.Proposed.Replicas)
@@ -41,7 +41,7 @@ func (d reported) reason() string {
 	}
 }
 
-// within is the time in which a surge was seen; empty for other proposals.
+// within returns the time in which a surge appeared; empty for other proposals.
 func (d reported) within() string {
 	if d.Proposed.Source != proposal.Surge {
 		return ""
@@ -49,14 +49,13 @@ func (d reported) within() string {
 	return fmt.Sprintf(" in the last %.0f s", math.Round(d.Surge.Span.Seconds()))
 }
 
-// raisedAgainst reports whether the count rises although the proposed count would not
-// raise it: an earlier recommendation does, or minReplicas. Upstream then gives no
-// reason, or that all metrics are below target.
+// raisedAgainst reports whether the count rises although the proposal alone would not raise it: because of an earlier
+// recommendation, or minReplicas. Upstream then gives no reason, or that all metrics are below target.
 func (d reported) raisedAgainst(proposed int32) bool {
 	return d.Policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && proposed <= d.Current
 }
 
-// ownReason is why the replica count changes if an HPA's would not; otherwise empty.
+// ownReason returns why the replica count changes if it would not for an HPA; otherwise empty.
 func (d reported) ownReason() string {
 	switch {
 	case d.Branch == horizontal.BranchPaused:

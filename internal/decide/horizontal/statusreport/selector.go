@@ -2,7 +2,8 @@ package statusreport
 
 import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 
-// selectorTexts say what is wrong with a selector: reason and message in a condition, event and error in an event.
+// selectorTexts has the texts about a selector's problem: reason and message in a condition, event and error in an
+// event.
 type selectorTexts struct {
 	reason, message, event, error string
 }

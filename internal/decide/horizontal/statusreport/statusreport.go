@@ -1,5 +1,4 @@
-// Package statusreport has a decision as the API shows it: conditions, events and status
-// fields.
+// Package statusreport translates a decision to the API: conditions, events and status fields.
 package statusreport
 
 import (
@@ -11,22 +10,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
-// Report is a decision as status, events and logs show it, once the outcome of the scale
-// write is known.
+// Report is a decision for status, events and logs, after the scale write.
 type Report struct {
 	// Conditions are set in this order; conditions of other types stay.
 	Conditions []condition.Condition
 	Events     []Event
-	// Counts says that the replica counts and current metrics of status are updated,
-	// too; otherwise only the conditions are.
+	// Counts is set if the replica counts and current metrics of the status are updated too, not only the conditions.
 	Counts bool
-	// CurrentReplicas and DesiredReplicas are status's. DesiredReplicas is nil
-	// where status keeps the one it has.
+	// CurrentReplicas and DesiredReplicas are those of the status. DesiredReplicas is nil if the status keeps its own.
 	CurrentReplicas int32
 	DesiredReplicas *int32
-	// ShowMetrics says that status shows one entry for each of Decision.Metrics.
+	// ShowMetrics is set if the status gets one entry for each of Decision.Metrics.
 	ShowMetrics bool
-	// Rescaled says that the scale was written.
+	// Rescaled is set if the scale was written.
 	Rescaled bool
 	// Reason is why the count changes; empty when it does not.
 	Reason string
@@ -34,7 +30,7 @@ type Report struct {
 	Error string
 }
 
-// usually is how many conditions a decision has.
+// usually is the usual number of conditions.
 const usually = 4
 
 // Event is an event on the object.
@@ -43,7 +39,7 @@ type Event struct {
 	Reason, Message string
 }
 
-// Set sets a condition, over an earlier one of its type; its place is where it was first set.
+// Set sets a condition, in place of an earlier one of its type.
 func (r *Report) Set(kind string, isTrue bool, reason, message string) {
 	if r.Conditions == nil {
 		r.Conditions = make([]condition.Condition, 0, usually)
@@ -70,14 +66,14 @@ func (r *Report) Withdraw(reason string) {
 // event. The condition is absent until it is first True.
 const ReplicasOverridden = "ReplicasOverridden"
 
-// Show sets a condition that is there only while it is True, and for the one time that it turns False.
+// Show sets a condition that exists only while it is True, and once when it turns False.
 func (r *Report) Show(kind string, isTrue, isShown bool, reason, message string) {
 	if isTrue || isShown {
 		r.Set(kind, isTrue, reason, message)
 	}
 }
 
-// Rename puts another kind in place of the HPA in what is reported.
+// Rename replaces HPA by another kind in the texts.
 func (r *Report) Rename(kind string) {
 	for i := range r.Conditions {
 		rename(&r.Conditions[i].Message, kind)
@@ -93,7 +89,7 @@ func rename(message *string, kind string) {
 	}
 }
 
-// showConflict adds an event once, and a condition as long as the conflict lasts.
+// showConflict adds an event when a conflict starts, and a condition while it lasts.
 func (r *Report) showConflict(c horizontal.Conflict) {
 	switch {
 	case c.Message != "":

@@ -16,7 +16,7 @@ const (
 	FallbackActive = "FallbackActive"
 )
 
-// extend adds to an HPA's report what a WorkloadAutoscaler has beyond it.
+// extend adds the parts of the report that an HPA does not have.
 func (d reported) extend(r *Report) {
 	r.Rename("WorkloadAutoscaler")
 	if d.Branch != horizontal.BranchNoScale {
@@ -30,13 +30,13 @@ func (d reported) extend(r *Report) {
 	}
 }
 
-// isPreviewBeside reports whether the object is a preview beside the autoscaler that acts. That is what a preview is
-// for, as in each migration, and nothing to warn of.
+// isPreviewBeside reports whether the object is a preview beside the autoscaler that acts. That is the purpose of a
+// preview, as in each migration, and deserves no warning.
 func (d reported) isPreviewBeside() bool {
 	return d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
 }
 
-// extendDecided adds to the report of a decision whose target could be read.
+// extendDecided extends the report of a decision whose target could be read.
 func (d reported) extendDecided(r *Report) {
 	isActive, reason, message := d.Schedules.Condition()
 	r.Show(ScheduleActive, isActive, d.Shown.ScheduleActive, reason, message)
@@ -44,7 +44,7 @@ func (d reported) extendDecided(r *Report) {
 		d.reportFallbacks(r)
 	}
 	if d.Shown.LimitedByPause && d.Mode() != mode.Paused && !r.has(ScalingLimited) {
-		// Not every decision says something else of it.
+		// Not every decision sets it.
 		r.Set(ScalingLimited, false, behavior.DesiredWithinRange.String(), behavior.DesiredWithinRange.Message())
 	}
 	if d.Mode() == mode.Active || d.Rescale && d.writeError != "" {
@@ -78,7 +78,7 @@ func (d reported) reportFallbacks(r *Report) {
 	}
 }
 
-// setSource says what the replica count comes from.
+// setSource sets the source of the replica count.
 func (d reported) setSource(r *Report) {
 	from := d.Proposed
 	if from.Source == proposal.Fallback || from.Source == proposal.Metric && !d.isComputed(from.Index) {
@@ -112,7 +112,7 @@ func (d reported) reportPaused(r *Report) {
 	r.Set(ScalingLimited, true, mode.Paused.String(), "the mode is Paused: no proposal changes the replica count")
 }
 
-// limitMessage names the schedule or the cooldown where the limit is theirs.
+// limitMessage returns the message of the limit, with the schedule or the cooldown that causes it.
 func (d reported) limitMessage(reason behavior.LimitReason) string {
 	switch by := d.Schedules; {
 	case reason == behavior.TooFewReplicas && d.Zero.IsPossible && d.Current > 0:

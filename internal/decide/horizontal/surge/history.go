@@ -11,61 +11,59 @@ import (
 )
 
 const (
-	// Confirmation is how long after its last request the surge must show in the stable
-	// window: the window's length, and some seconds for the age of samples. Half of it or twice changes the campaign's
-	// sums with agents by at most 3 %, those with default kubelets by less than 0.1 %.
+	// Confirmation is the time after its last proposal within which the surge must show in the stable window: the window's
+	// length, and some seconds for the age of samples. Half of it or twice changes the campaign's sums with agents by at
+	// most 3 %, those with default kubelets by less than 0.1 %.
 	Confirmation = averaging.StableWindow + 5*time.Second
-	// latestJudgement is how long the stable window may still show the same load. Until
-	// then a metric that fails for a moment delays the judgement.
+	// latestJudgement is the time for which the stable window may still show the same load. Until then the failure of a
+	// metric delays the judgement.
 	latestJudgement = 3 * Confirmation
-	// firstDoubt is how long the surge window is ignored after a surge that was not
-	// confirmed. It becomes twice as long with each further one, up to longestDoubt.
+	// firstDoubt is the time for which the surge window is ignored after a surge that was not confirmed. It doubles with
+	// each further one, up to longestDoubt.
 	firstDoubt, longestDoubt = 10 * time.Minute, 2 * time.Hour
-	// Quorum is how many pods prove something together. What fewer show is worth fewMore
-	// replicas more than what the stable window shows, until they have shown it for
-	// fewFor, with no more than fewGap in between; then it is worth twice the count.
+	// Quorum is the number of pods that suffice as evidence. Fewer may raise the count by fewMore replicas above the
+	// stable window's proposal, until they have shown the surge for fewFor, with gaps of at most fewGap; then they may
+	// double the count.
 	Quorum  = 3
 	fewMore = 1
 	fewFor  = 4 * time.Second
 	fewGap  = 4 * time.Second
-	// morePods is by how much there must be more pods to see whether that helped.
+	// morePods is the factor by which the number of pods must have grown to judge whether more pods help.
 	morePods = 1.25
 )
 
-// History is the last surge, and whether earlier ones turned out to be load. Work that each
-// pod does by itself, such as renewing a cache, looks like a rising load, but more pods do
-// not reduce it: it would multiply the replica count every time.
+// History has the last surge, and whether earlier ones turned out to be load. Work that each pod does by itself, such
+// as renewing a cache, looks like a rising load, but more pods do not reduce it: it would multiply the replica count
+// every time.
 type History struct {
-	// Since is when the surge window began to ask, Last when it last did, and Steady
-	// since when it has without a gap. They are zero while no surge is to be confirmed.
+	// Since is when the surge window's first proposal was, Last when its last one was, and Steady since when it has
+	// proposed without a gap. They are zero while no surge awaits confirmation.
 	Since  time.Time `json:"since,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Steady time.Time `json:"steady,omitzero"`
-	// Metric is the index of its metric and Source what that is, From the count before it,
-	// and Proposed the most that it asked for. Snapshots of earlier versions have that as wish.
+	// Metric is the index of its metric and Source identifies that, From is the count before it, and Proposed the largest
+	// count that it proposed. Snapshots of earlier versions call that wish.
 	Metric   int    `json:"metric,omitempty"`
 	Source   string `json:"source,omitempty"`
 	From     int32  `json:"from,omitempty"`
 	Proposed int32  `json:"wish,omitempty"`
-	// Pods is how many pods carried the load when it asked, and Ratio what they used of
-	// the target.
+	// Pods is the number of pods that carried the load at its proposal, and Ratio their use as a multiple of the target.
 	Pods  int     `json:"pods,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"`
-	// Unconfirmed is how many surges in a row were not confirmed. Until DoubtedUntil no
-	// surge raises the count.
+	// Unconfirmed is the number of surges in a row that were not confirmed. Until DoubtedUntil no surge raises the count.
 	Unconfirmed  int       `json:"unconfirmed,omitempty"`
 	DoubtedUntil time.Time `json:"doubtedUntil,omitzero"`
-	// Raised is the count that a surge led to, and Without the one that there would be
-	// without it; both are zero where that is the same.
+	// Raised is the count that a surge led to, and Without the one that there would be without it; both are zero if these
+	// are equal.
 	Raised  int32 `json:"raised,omitempty"`
 	Without int32 `json:"without,omitempty"`
 }
 
-// Judge applies the history to the result, and adds the result to it. Current is the
-// replica count as it is; the results are the stable window's of the specs, index for index.
+// Judge applies the history to the result, and adds the result to it. current is the present replica count; results are
+// those of the stable window, in the order of the specs.
 func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.Spec, results []metric.Result) {
 	if current > m.Raised {
-		// Another client raised it.
+		// Another writer raised the count.
 		m.Raised, m.Without = 0, 0
 	}
 	m.conclude(now, specs, results)
@@ -107,9 +105,9 @@ func (r *Result) cap(most, stable int32, verdict Verdict) {
 	}
 }
 
-// helps reports whether the pods that came since the surge window last asked have taken
-// over load: with n pods instead of m each would carry m/n of it. At least half of that
-// is to be seen. As long as there are no more pods to speak of, nothing can be.
+// helps reports whether the pods that came since the surge window last asked have taken over load: with n pods instead
+// of m each would carry m/n of it. At least half of that reduction must show. It cannot while the number of pods has
+// hardly grown.
 func (m *History) helps(r *Result) bool {
 	pods := r.carrying()
 	if float64(pods) < morePods*float64(m.Pods) {
@@ -123,11 +121,9 @@ func (m *History) helps(r *Result) bool {
 	return true
 }
 
-// conclude says whether a surge was one, once the stable window has had its time: it
-// must ask for at least half of what the surge window added. As long as the metric
-// cannot be computed this is not known. A surge that could not be judged within
-// latestJudgement, or whose metric has left the spec or changed, is forgotten without a
-// judgement: what the metric shows then may be another load.
+// conclude judges a surge once the stable window must show it: that must propose at least half of what the surge window
+// added. It cannot judge while the metric fails. A surge that could not be judged within latestJudgement, or whose
+// metric was removed from the spec or changed, is dropped without a judgement: the metric may show another load then.
 func (m *History) conclude(now time.Time, specs []source.Spec, results []metric.Result) {
 	if m.Since.IsZero() || now.Sub(m.Last) < Confirmation {
 		return
@@ -153,9 +149,9 @@ func (m *History) conclude(now time.Time, specs []source.Spec, results []metric.
 	m.Unconfirmed, m.DoubtedUntil = m.Unconfirmed+1, now.Add(doubt)
 }
 
-// isBeforeItsWindow reports whether the stable window may not show the surge yet, as its samples are of the time
-// before: averages of pods end at one moment, as long ago as a kubelet takes to renew samples. It waits no longer than
-// that, as the clocks of nodes may be behind.
+// isBeforeItsWindow reports whether the stable window may not include the surge yet, because its samples are too old:
+// averages of pods end at one moment, as long ago as a kubelet takes to renew samples. It waits no longer than that,
+// because the clocks of nodes may be slow.
 func (m *History) isBeforeItsWindow(now time.Time, r *metric.Result) bool {
 	return !r.Oldest.IsZero() && r.Oldest.Before(m.Last.Add(averaging.StableWindow)) &&
 		now.Sub(m.Last) < Confirmation+averaging.LongestRenewal
@@ -166,7 +162,7 @@ func (m *History) forget() {
 	*m = History{Unconfirmed: m.Unconfirmed, DoubtedUntil: m.DoubtedUntil, Raised: m.Raised, Without: m.Without}
 }
 
-// sourceOf distinguishes a metric from another one at the same index.
+// sourceOf returns a text that distinguishes a metric from another one at the same index.
 func sourceOf(s *source.Spec) string {
 	text := fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent,
 		s.Target.Milli)
@@ -176,14 +172,14 @@ func sourceOf(s *source.Spec) string {
 	return text + " " + s.Identity
 }
 
-// needed is how many pods would carry at their target what all use together, by the
-// stable window. Pods without samples are taken to be like the others.
+// needed returns the number of pods that would carry the total use at their target, by the stable window. Pods without
+// samples are assumed to be like the others.
 func needed(r *metric.Result) float64 {
 	return r.Ratio * float64(r.Counts.Counted+r.Counts.Missing+r.Counts.Unsampled)
 }
 
-// Decided records what the replica count would be without the surge window, where that
-// differs. Lasting is what was asked for without it.
+// Decided records the replica count that there would be without the surge window, if it differs. lasting is the
+// proposal without it.
 func (m *History) Decided(current, desired, lasting int32, bySurge bool) {
 	if m.Without == 0 {
 		if !bySurge || desired <= current {

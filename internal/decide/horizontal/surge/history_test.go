@@ -11,29 +11,28 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// asking is a surge window that asks for twice the count of ten pods.
+// asking returns a surge result with twice the count of ten pods.
 func asking() surge.Result {
 	return surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 2, Counted: 10, Showing: 10}
 }
 
-// cpu is the metric that these surges are of.
+// cpu is the metric of these surges.
 var cpu = []source.Spec{{Type: source.Resource, Name: source.CPU,
 	Target: source.Target{Type: source.Utilization, Percent: 50}}}
 
-// stable is what the stable window shows: what ten pods use, of their target.
+// stable returns the stable window's result for ten pods at this ratio to their target.
 func stable(ratio float64) []metric.Result {
 	return []metric.Result{{Ratio: ratio, Replicas: 10, Counts: metric.Counts{Counted: 10}}}
 }
 
-// verdict is what is left of a result after so long.
+// verdict returns the result that remains after the history was updated.
 func verdict(m *surge.History, after time.Duration, r surge.Result, results []metric.Result) surge.Verdict {
 	m.Judge(noon.Add(after), &r, 10, cpu[:len(results)], results)
 	return r.Verdict
 }
 
-// TestUnconfirmed: a surge that the stable window does not show 20 s later has the next
-// ones ignored for 10 minutes, then 20, up to two hours. One that it shows ends that,
-// also while it is ignored.
+// TestUnconfirmed: if the stable window does not show a surge after 20 s, the next ones are ignored for 10 minutes,
+// then 20, up to two hours. A surge that it shows ends that, also while surges are ignored.
 func TestUnconfirmed(t *testing.T) {
 	var m surge.History
 	at := time.Duration(0)
@@ -59,9 +58,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestNotJudged: a metric that fails confirms nothing and refutes nothing, nor does
-// what it shows long after the surge, nor another one that has its place. The next surge
-// counts, and the doubt after earlier ones is what it was.
+// TestNotJudged: a failing metric neither confirms nor refutes a surge. Neither do its values long after the surge, nor
+// another metric at its position. The next surge counts, and the doubt about earlier ones stays the same.
 func TestNotJudged(t *testing.T) {
 	failed := []metric.Result{{Failure: &source.Failure{}}}
 	pending := []metric.Result{{Pending: true}}
@@ -106,8 +104,8 @@ func TestNotJudged(t *testing.T) {
 	}
 }
 
-// TestJudgedByLaterSamples: a surge is not judged by averages that end at about the time of it, as those of pods do
-// whose kubelets renew samples after 20 s. It is judged for all that where the samples' times stay behind.
+// TestJudgedByLaterSamples: averages that end at about the time of the surge do not judge it, as those of pods whose
+// kubelets renew samples after 20 s. If later samples do not arrive, they do after all.
 func TestJudgedByLaterSamples(t *testing.T) {
 	endsAt := func(after time.Duration, ratio float64) []metric.Result {
 		results := stable(ratio)
@@ -137,7 +135,7 @@ func TestJudgedByLaterSamples(t *testing.T) {
 	}
 }
 
-// TestOldMemory: what was stored before the metric was noted is judged by its place.
+// TestOldMemory: an entry from before entries had the name of their metric is judged by its position.
 func TestOldMemory(t *testing.T) {
 	var m surge.History
 	verdict(&m, 0, asking(), stable(1))
@@ -147,8 +145,8 @@ func TestOldMemory(t *testing.T) {
 	}
 }
 
-// TestMorePodsDoNotHelp: ten more pods that leave the others at twice the target have not
-// taken over load; with 1.5 times, the half of what they should, they have.
+// TestMorePodsDoNotHelp: if ten more pods leave the others at twice the target, they have not taken over load; at 1.5
+// times, which is half of the expected effect, they have.
 func TestMorePodsDoNotHelp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ratio float64
@@ -165,8 +163,8 @@ func TestMorePodsDoNotHelp(t *testing.T) {
 	}
 }
 
-// TestMorePodsDoNotHelpASample: pods beside the sample count as much as those in it, also where the sample becomes
-// larger or smaller meanwhile.
+// TestMorePodsDoNotHelpASample: pods outside the sample count as much as those in it, also if the size of the sample
+// changes.
 func TestMorePodsDoNotHelpASample(t *testing.T) {
 	for name, tt := range map[string]struct {
 		counted, unasked, sharing int
@@ -193,8 +191,8 @@ func TestMorePodsDoNotHelpASample(t *testing.T) {
 	}
 }
 
-// TestFewPods: two pods, of which the stable window says that they need four, may ask for
-// one more, and for twice the count after four seconds without a gap.
+// TestFewPods: if the stable window proposes four pods instead of two, a surge may propose one more, and twice the
+// count after four seconds without a gap.
 func TestFewPods(t *testing.T) {
 	var m surge.History
 	results := []metric.Result{{Ratio: 2, Replicas: 4, Counts: metric.Counts{Counted: 2}}}
@@ -208,7 +206,7 @@ func TestFewPods(t *testing.T) {
 			t.Errorf("after %d s: %s, %d, want %d", tt.second, r.Verdict, r.Replicas, tt.want)
 		}
 	}
-	// With five pods there are as many as few pods may ask for at first.
+	// The limit at first is five pods, which there already are.
 	var five surge.History
 	r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
 	if five.Judge(noon, &r, 5, cpu, results); r.Verdict != surge.Brief {

@@ -21,18 +21,18 @@ func IsNear(specs []source.Spec, results []metric.Result, tolerance metric.Toler
 	return false
 }
 
-// FollowUp is what the next samples are for.
+// FollowUp says how the next samples matter.
 type FollowUp struct {
 	// Suspects are the indices of the pods whose nodes are worth an early scrape.
 	Suspects []int
 	Calm     trigger.Calm
 }
 
-// Change is what became of the replica count: it was raised, and it is the most that there may be.
+// Change is the effect on the replica count: whether it was raised, and whether it is at its maximum.
 type Change struct{ IsRaised, IsMost bool }
 
-// FollowUp is what a decision by the metrics asks for. The suspects are appended to dst. Where nothing more could be
-// asked for there are none, and pods may use anything.
+// FollowUp returns what a decision by the metrics needs next. The suspects are appended to dst. If the count cannot
+// rise any more, there are none, and no use exceeds the limits.
 func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) FollowUp {
 	next := FollowUp{Suspects: dst}
 	if change.IsMost {
@@ -48,9 +48,9 @@ func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) Foll
 	return next
 }
 
-// Calm is what pods may use by new samples without leading to more replicas within about a second. There is none where
-// a metric is near its threshold, has failed or is suspicious, and while the pods' averages are over less than the
-// whole stable window.
+// Calm returns the largest use in new samples that leads to no more replicas within about a second. It returns none if
+// a metric is near its threshold, has failed or is suspicious, and while the pods' averages span less than the whole
+// stable window.
 func Calm(s *Settings, in *Input, r *Result) (calm trigger.Calm) {
 	if r.Suspicious || r.Proposes() || IsNear(in.Specs, in.Results, in.Context.Tolerance) {
 		return trigger.Calm{}
@@ -77,13 +77,13 @@ func Calm(s *Settings, in *Input, r *Result) (calm trigger.Calm) {
 	return calm
 }
 
-// rise is the multiple of its target beyond which new CPU use matters: the surge window's margin, or less if an average
-// that IsNear does not find comes to the end of the tolerance within a second of it.
+// rise returns the multiple of the target beyond which new CPU use matters: the surge window's margin, or less if an
+// average for which IsNear is false can reach the end of the tolerance within a second of such use.
 func (s *Settings) rise(up float64) float64 {
 	return min(max(s.Margin, 1), 1+up/2+up/2*averaging.StableWindow.Seconds())
 }
 
-// wantedOnAverage is what a pod is to use, 0 if that is not known.
+// wantedOnAverage returns the mean target of a pod; 0 if unknown.
 func (in *Input) wantedOnAverage(i int) float64 {
 	sum, n := 0.0, 0
 	for pod := range in.Context.Pods {
@@ -98,7 +98,7 @@ func (in *Input) wantedOnAverage(i int) float64 {
 	return sum / float64(max(n, 1))
 }
 
-// lower makes a limit this one, if that is less or the first.
+// lower sets a limit to this one, if that is lower or the first.
 func lower(limit *int64, to float64) {
 	if rounded := int64(math.Ceil(min(to, math.MaxInt64/2))); *limit == 0 || rounded < *limit {
 		*limit = rounded

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// TestCalm: pods with a target of 500m and a tolerance of a tenth leave an object calm with up to the surge window's
-// margin, 1.5 times as much. Where an average gets to the end of the tolerance sooner, it is less.
+// TestCalm: with a target of 500m and a tolerance of a tenth, an object is calm up to the surge window's margin, 1.5
+// times its usage, or less if an average reaches the end of the tolerance earlier.
 func TestCalm(t *testing.T) {
 	few := recent(300, 300, 300)
 	for name, tt := range map[string]struct {

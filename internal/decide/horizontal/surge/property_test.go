@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// draw makes a scene, also with what no kubelet says.
+// draw returns a scene, also with values that no kubelet reports.
 func draw(t *rapid.T) *scene {
 	var recents []metric.Recent
 	for range rapid.IntRange(0, 5).Draw(t, "pods") {
@@ -47,8 +47,7 @@ func draw(t *rapid.T) *scene {
 	return s
 }
 
-// TestOnlyMore: what it asks for is more than there is and than the stable window
-// asks for.
+// TestOnlyMore: a proposal exceeds the current count and the stable window's proposal.
 func TestOnlyMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -59,9 +58,9 @@ func TestOnlyMore(t *testing.T) {
 	})
 }
 
-// TestNeverMoreThanTheLowest: each of the intervals that had to agree asks for as
-// much by itself, so that a spike in one of them adds nothing. Pods that have just
-// become ready add no more than the others carry each.
+// TestNeverMoreThanTheLowest: each of the intervals that have to agree leads to at least that proposal by itself, so
+// that a spike in one of them has no effect. A pod that has just become ready adds at most the load that each of the
+// others carries.
 func TestNeverMoreThanTheLowest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -90,7 +89,7 @@ func TestNeverMoreThanTheLowest(t *testing.T) {
 	})
 }
 
-// TestMoreUseNeverFewer: raising an interval never lowers what is asked for.
+// TestMoreUseNeverFewer: raising an interval never lowers the proposal.
 func TestMoreUseNeverFewer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -110,12 +109,11 @@ func TestMoreUseNeverFewer(t *testing.T) {
 	})
 }
 
-// TestBurstOfASecond: pods at their target, with a noise of a fifth, and one
-// burst of a second of five times the target wherever it falls between scrapes of
-// any rhythm, an early one included: nothing is asked for.
+// TestBurstOfASecond: pods at their target, with noise of a fifth, have one burst of a second of five times the target.
+// At any position between scrapes of any rhythm, with or without an early one, there is no proposal.
 func TestBurstOfASecond(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var times []float64 // of the scrapes, in seconds
+		var times []float64 // scrape times in seconds
 		at := 0.0
 		for range averaging.RecentIntervals + 1 {
 			times = append(times, at)
@@ -139,11 +137,11 @@ func TestBurstOfASecond(t *testing.T) {
 	})
 }
 
-// TestBurstOfASecondInDenseSamples: the same where samples come several times a second.
+// TestBurstOfASecondInDenseSamples: the same holds for several samples a second.
 func TestBurstOfASecondInDenseSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gap := rapid.SampledFrom([]float64{0.1, 0.2, 0.25, 0.33}).Draw(t, "gap")
-		times := []float64{0} // of the samples, the newest first, in seconds before it
+		times := []float64{0} // sample times, the newest first, in seconds before it
 		for range 16 {
 			times = append(times, times[len(times)-1]+gap+rapid.SampledFrom([]float64{-0.003, 0, 0.003}).Draw(t, "late"))
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Input is what the surge window is judged by. Readings and Results belong to
-// Specs, index for index; Results are what the stable window made of the metrics.
+// Input has the inputs of the surge window. Readings and Results belong to Specs, index for index; Results are those of
+// the stable window.
 type Input struct {
 	Specs    []source.Spec
 	Readings []metric.Reading
@@ -19,41 +19,40 @@ type Input struct {
 	Context  *metric.Context
 }
 
-// Result is what the surge window asks for, with the numbers that led there: those
-// of the metric and the rule that came nearest to asking.
+// Result is the proposal of the surge window, with the numbers that led to it: those of the metric and the rule that
+// came closest to a proposal.
 type Result struct {
 	Verdict Verdict
 	// Metric is the metric's place among the specs.
 	Metric int
-	// Replicas is the wanted count; 0 where the verdict came before it.
+	// Replicas is the proposed count; 0 if the evaluation ended earlier.
 	Replicas int32
-	// Intervals is how many in a row had to be above Factor times the target, and
-	// Span the longest time that a pod's span.
+	// Intervals is the number of successive intervals that had to be above Factor times the target, and Span the longest
+	// span of a pod's.
 	Intervals int
 	Factor    float64
 	Span      time.Duration
-	// Milli is the lowest of the intervals, on average over the pods that count, and
-	// Ratio what it is of the target.
+	// Milli is the lowest of the intervals, as a mean over the pods that count, and Ratio that value divided by the
+	// target.
 	Milli int64
 	Ratio float64
-	// Adjusted is the ratio with the pods that share the load, and Base the number of
-	// replicas that it was multiplied by.
+	// Adjusted is the ratio with the pods that share the load, and Base the number of replicas that it multiplied.
 	Adjusted float64
 	Base     int64
-	// Counted is how many pods were used, Showing how many of them are above the
-	// margin each. Sharing are those that have taken a part of the load since. Unasked
-	// are not in the sample, and have a part of the load, too.
+	// Counted is the number of pods used, Showing the number of those above the margin. Sharing counts the pods that have
+	// taken over a share of the load since. Unasked counts the pods outside the sample, which have a share of the load,
+	// too.
 	Counted, Showing, Sharing, Unasked int
-	// At is when the newest interval ended; zero if none says.
+	// At is when the newest interval ended; zero if none has a time.
 	At time.Time
-	// Suspicious says that the newest interval of some pod is steep.
+	// Suspicious is set if some pod's newest interval is above the steep multiple.
 	Suspicious bool
 }
 
 // Proposes reports whether the surge window makes a proposal.
 func (r *Result) Proposes() bool { return r.Verdict == Asking }
 
-// Verdict is how far the surge window came.
+// Verdict says at which check the evaluation ended.
 type Verdict uint8
 
 // The verdicts, each a step further than the one before.
@@ -62,23 +61,21 @@ const (
 	NoData Verdict = iota
 	// BelowThreshold: the intervals are not all above the multiple of the target.
 	BelowThreshold
-	// BelowLeastCPU: they are, but of too little CPU.
+	// BelowLeastCPU: they are, but with too little CPU.
 	BelowLeastCPU
-	// TooFewEvents: they are, but of too few events.
+	// TooFewEvents: they are, but with too few events.
 	TooFewEvents
-	// TooFewPods: fewer than half of the pods show it, or one of several alone.
+	// TooFewPods: fewer than half of the pods show it, or a single one of several.
 	TooFewPods
-	// NotHigher: it would ask for no more replicas than there are or the stable window
-	// asks for.
+	// NotHigher: it would propose no more replicas than the present count or the stable window's proposal.
 	NotHigher
-	// Unhelped: it would ask for more, as it did before, but the pods that came since
-	// have not made the others' load less.
+	// Unhelped: it would propose more, as before, but the pods added since have not reduced the load of the others.
 	Unhelped
 	// Brief: too few pods have shown it for too short a time.
 	Brief
-	// Doubted: it would ask for more, but the last surges were not confirmed.
+	// Doubted: it would propose more, but the last surges were not confirmed.
 	Doubted
-	// Asking: it asks for more.
+	// Asking: it proposes more.
 	Asking
 )
 
@@ -91,7 +88,7 @@ func (v Verdict) String() string {
 	}[v]
 }
 
-// Evaluate says whether and for how many replicas the surge window asks.
+// Evaluate returns the surge window's proposal.
 func Evaluate(s *Settings, in *Input) Result {
 	var best Result
 	if s.Window <= 0 || !in.Context.Divergences.Has(divergence.SurgeWindow) {
@@ -114,9 +111,8 @@ func Evaluate(s *Settings, in *Input) Result {
 	return best
 }
 
-// Suspects appends the indices of the pods whose nodes are worth an early scrape, every
-// node once. There are none as long as fewer than half of the pods show
-// anything: second samples of the same few would not change that.
+// Suspects appends the indices of the pods whose nodes are worth an early scrape, every node once. There are none while
+// fewer than half of the pods show a surge: second samples of the same few would not change that.
 func Suspects(s *Settings, in *Input, dst []int) []int {
 	if s.Window <= 0 || !in.Context.Divergences.Has(divergence.SurgeWindow) {
 		return dst
@@ -171,8 +167,8 @@ func (in *Input) targetOf(i, pod int) float64 {
 	return float64(in.Readings[i].Requests[pod].Milli) * float64(target.Percent) / 100
 }
 
-// isExcluded reports whether the pod has no part in the metric: it does not have the
-// metric's container, or was not asked.
+// isExcluded reports whether the metric does not include the pod: it does not have the metric's container, or is
+// outside the sample.
 func (in *Input) isExcluded(i, pod int) bool {
 	requests := in.Readings[i].Requests
 	return pod < len(requests) && requests[pod].Missing != metric.RequestSet || in.isUnsampled(i, pod)
@@ -183,7 +179,7 @@ func (in *Input) isUnsampled(i, pod int) bool {
 	return pod < len(samples) && samples[pod].Unsampled && !samples[pod].Present
 }
 
-// view is what the pods that count show of a metric.
+// view has the totals over the pods that count for a metric.
 type view struct {
 	counted    int
 	wanted     float64
@@ -210,9 +206,8 @@ func (t *tally) add(milli int64, span time.Duration, least float64) {
 	t.span = max(t.span, span)
 }
 
-// viewOf adds up the pods. One that counts and has not enough intervals is taken
-// to use nothing, as upstream does on the way up: what is not known makes the change
-// smaller.
+// viewOf adds up the pods. One that counts without enough intervals is assumed to use nothing, as upstream does on the
+// way up: assumptions make the change smaller.
 func (in *Input) viewOf(s *Settings, i int) (v view) {
 	for pod := range in.Context.Pods {
 		recent := &in.Readings[i].Recent[pod]
@@ -249,8 +244,8 @@ func (in *Input) evaluate(s *Settings, i int, v *view, k int) Result {
 	return r
 }
 
-// verdict is how far the numbers lead. The margin may be inside of the tolerance,
-// which then applies.
+// verdict returns the check at which the numbers fail, or Asking. If the margin is within the tolerance, the tolerance
+// applies.
 func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	enough := s.isEnough(&in.Specs[r.Metric], averageMilli, r.Span/time.Duration(r.Intervals))
 	switch {
@@ -265,18 +260,17 @@ func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	}
 }
 
-// carrying is how many pods have a part of the load.
+// carrying returns the number of pods with a share of the load.
 func (r *Result) carrying() int { return r.Counted + r.Sharing + r.Unasked }
 
-// total is what pods used of what they are to use.
+// total is the use of pods, and their targets.
 type total struct{ used, wanted float64 }
 
 // propose computes how many replicas the surge needs.
 //
-// Pods that have just become ready are no evidence, but what they have taken over is
-// load all the same: without it the proposal would fall as soon as they help. They count
-// with the first interval in which they were ready, and with at most as much as the
-// others carry each, as the rest is their start.
+// Pods that have just become ready are no evidence, but they have taken over a share of the load: without it the
+// proposal would fall as soon as they help. They count with the first interval in which they were ready, and with at
+// most the mean of the others, because the rest is their start.
 func (in *Input) propose(s *Settings, r *Result, sum total) {
 	c := in.Context
 	began := r.At.Add(-r.Span / time.Duration(r.Intervals))

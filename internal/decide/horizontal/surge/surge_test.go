@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// scene is one CPU metric whose target is 500m in pods that request a core.
+// scene has one CPU metric with a target of 500m, and pods that request a core.
 type scene struct {
 	settings surge.Settings
 	spec     source.Spec
@@ -23,8 +23,7 @@ type scene struct {
 	context  metric.Context
 }
 
-// sceneOf has a running pod for each of the recents, that has been ready for an
-// hour, and as many wanted replicas.
+// sceneOf returns a scene with a running pod for each of the recents, ready for an hour, and as many wanted replicas.
 func sceneOf(recents ...metric.Recent) *scene {
 	s := &scene{
 		settings: surge.Defaults(),
@@ -55,13 +54,13 @@ func (s *scene) input() *surge.Input {
 	}
 }
 
-// endpoint makes the metric one of the pods' endpoints, a rate or a gauge, whose target is 500 each.
+// endpoint turns the metric into one of the pods' endpoints, a rate or a gauge, with a target of 500 for each pod.
 func (s *scene) endpoint(isRate bool) {
 	s.spec = source.Spec{Type: source.PodEndpoint, Name: "requests", IsRate: isRate}
 	s.average(500)
 }
 
-// unsampled makes the pods from the given one on be there without having been asked.
+// unsampled leaves the pods from the given one on out of the sample.
 func (s *scene) unsampled(from int) {
 	s.reading.Samples = make([]metric.Sample, len(s.context.Pods))
 	for i := range s.reading.Samples {
@@ -70,13 +69,13 @@ func (s *scene) unsampled(from int) {
 	s.result.Counts = metric.Counts{Counted: from, Unsampled: len(s.context.Pods) - from}
 }
 
-// average gives the metric a target of that many milli-cores.
+// average sets the target to an average of that many milli-cores.
 func (s *scene) average(milli int64) {
 	s.spec.Target = source.Target{Type: source.AverageValue, Milli: milli}
 	s.reading.Requests = nil
 }
 
-// recent are intervals of a second each, the newest first.
+// recent returns intervals of a second each, the newest first.
 func recent(milli ...int64) metric.Recent {
 	var r metric.Recent
 	end := noon
@@ -87,7 +86,7 @@ func recent(milli ...int64) metric.Recent {
 	return r
 }
 
-// spans are intervals of these milliseconds, all of that use.
+// spans returns intervals of these milliseconds with the same usage.
 func spans(milli int64, millis ...int64) metric.Recent {
 	var r metric.Recent
 	for i, n := range millis {
@@ -96,7 +95,7 @@ func spans(milli int64, millis ...int64) metric.Recent {
 	return r
 }
 
-// dense are the intervals of samples that come four times a second.
+// dense returns the intervals of samples that arrive four times a second.
 func dense(milli ...int64) metric.Recent {
 	r := recent(milli...)
 	r[0].Window, r[2].Window = 250*time.Millisecond, 250*time.Millisecond
@@ -288,7 +287,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestNumbers: what the explanation shows is what the proposal comes from.
+// TestNumbers: the numbers of the explanation are those of the proposal.
 func TestNumbers(t *testing.T) {
 	s := sceneOf(recent(5000, 4400, 100), recent(5001, 4600, 100), recent())
 	s.reading.Recent[1][0].At = noon.Add(-300 * time.Millisecond)
@@ -304,7 +303,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestSecondMetric: of several metrics the one that asks for most is reported.
+// TestSecondMetric: the metric with the highest proposal is reported.
 func TestSecondMetric(t *testing.T) {
 	s := sceneOf(recent(5000, 5000, 5000))
 	in := s.input()

@@ -1,5 +1,5 @@
-// Package trace is a decision in the terms of KEP-6107, which status.lastScaleDecision has: what the metrics
-// recommended, what became of it, and why.
+// Package trace translates a decision to the terms of KEP-6107, for status.lastScaleDecision: what the metrics
+// recommended, what limited it, and why.
 package trace
 
 import (
@@ -15,17 +15,17 @@ import (
 // Trace is a decision. Its strings are the KEP's.
 type Trace struct {
 	Current, Desired int32
-	// Recommended is nil where nothing recommends a count.
+	// Recommended is nil if nothing recommends a count.
 	Recommended *int32
 	Reason      string
 	Metrics     []Metric
 	Constraints []string
 }
 
-// Metric is what became of one metric of the policy.
+// Metric is the part of one metric of the policy.
 type Metric struct {
 	Index int32
-	// Proposed is nil where the metric could not be computed.
+	// Proposed is nil if the metric could not be computed.
 	Proposed       *int32
 	Status, Reason string
 }
@@ -40,8 +40,8 @@ const (
 	invalidMetric = "InvalidMetricGuard"
 )
 
-// Of is the decision's trace. It is nil where no count was looked for: while the scale cannot be read, while the target
-// is at zero replicas set by another writer, in mode Paused, and before the first values.
+// Of returns the decision's trace. It is nil if the decision computed no count: while the scale cannot be read, while
+// the target is at zero replicas set by another writer, in mode Paused, and before the first values.
 func Of(d *horizontal.Decision) *Trace {
 	switch d.Branch {
 	case horizontal.BranchNoScale, horizontal.BranchDisabled, horizontal.BranchPaused, horizontal.BranchAwaiting:
@@ -59,7 +59,7 @@ func Of(d *horizontal.Decision) *Trace {
 	return t
 }
 
-// isHeld reports whether a metric that could not be computed keeps the others from lowering the count.
+// isHeld reports whether a failed metric prevents the others from lowering the count.
 func isHeld(d *horizontal.Decision) bool {
 	return d.Branch == horizontal.BranchFailed && d.Failed > 0 && d.Proposed.Source != proposal.None &&
 		d.Proposed.Replicas < d.Current
@@ -105,7 +105,7 @@ func constraintsOf(d *horizontal.Decision, limit projection.Limit, isHeld bool) 
 	return all
 }
 
-// metricsOf are the metrics that could be computed or that failed; others are awaited.
+// metricsOf returns the metrics that could be computed or that failed; others are awaited.
 func metricsOf(d *horizontal.Decision, isHeld bool) (all []Metric) {
 	for i := range d.Metrics {
 		r := &d.Metrics[i]
@@ -144,8 +144,8 @@ func failureOf(r *metric.Result) string {
 	}
 }
 
-// IsSame reports whether both say the same of their decisions. What the metrics propose is left out where the counts
-// are the same: it is another number each time.
+// IsSame reports whether both traces tell the same. It ignores the metrics' proposals if the counts are equal: they
+// differ each time.
 func (t *Trace) IsSame(other *Trace) bool {
 	return t.Current == other.Current && t.Desired == other.Desired && t.Reason == other.Reason &&
 		slices.Equal(t.Constraints, other.Constraints) &&

@@ -15,8 +15,8 @@ import (
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// of is the trace of a decision for a target with so many replicas, on external metrics with these values for a target
-// of 1000 for each replica. What is below 0 cannot be read.
+// of returns the trace of a decision for a target with so many replicas, on external metrics with these values for a
+// target of 1000 for each replica. What is below 0 cannot be read.
 func of(t *testing.T, change func(*horizontal.Policy, *horizontal.State), current int32, values ...int64) *Trace {
 	t.Helper()
 	p := horizontal.Policy{MinReplicas: 2, MaxReplicas: 10, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1}}

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// Again is the next moment at which a decision may come out otherwise although nothing that is observed has changed.
+// Again is the next moment at which a decision may change although the observation does not.
 type Again struct {
 	// At is zero if there is none.
 	At     time.Time
@@ -21,7 +21,6 @@ type Reason uint8
 
 // The reasons.
 const (
-	// NoReason is none.
 	NoReason Reason = iota
 	// ScheduleStart, ScheduleEnd, RampStart and RampStep: a schedule changes the bounds.
 	ScheduleStart
@@ -34,19 +33,19 @@ const (
 	CooldownEnd
 )
 
-// String is the reason as status shows it.
+// String returns the reason as status shows it.
 func (r Reason) String() string {
 	return [...]string{
 		"", "ScheduleStart", "ScheduleEnd", "RampStart", "RampStep", "FallbackDue", "CooldownEnd",
 	}[r]
 }
 
-// OfSchedule is the reason for a change of a schedule.
+// OfSchedule returns the reason for a change of a schedule.
 func OfSchedule(kind schedules.Kind) Reason {
 	return [...]Reason{ScheduleStart, ScheduleEnd, RampStart, RampStep}[kind]
 }
 
-// OrEarlier is the earlier of the two.
+// OrEarlier returns the earlier of the two.
 func (a Again) OrEarlier(other Again) Again {
 	if a.At.IsZero() || !other.At.IsZero() && other.At.Before(a.At) {
 		return other

@@ -1,16 +1,16 @@
 package trigger
 
-// Calm is what a decision leaves for the samples of the second after it. Deciding costs many times what it costs to
-// compare some numbers, and where samples come four times a second, most decisions would find what the one before did.
+// Calm has the limits below which samples of the next second trigger no early decision. A decision costs many times as
+// much as a comparison of some numbers, and with four samples a second most decisions would have the same result as the
+// last one.
 type Calm struct {
-	// Is says that the object is far from a scale-up: samples that are not beyond what follows lead to one decision
-	// in a round.
+	// Is is set if the object is far from a scale-up: samples within the limits trigger one decision in a round.
 	Is bool
-	// CPUMilli and MemoryMilli are what a pod uses at most that leaves the object calm; 0 for any amount.
+	// CPUMilli and MemoryMilli are the largest use of a pod within the limits; 0 means no limit.
 	CPUMilli, MemoryMilli int64
 }
 
-// Use is what a pod uses by its newest samples alone.
+// Use is the use of a pod in its newest samples alone.
 type Use struct{ CPUMilli, MemoryMilli int64 }
 
 func (c Calm) isExceeded(u Use) bool {

@@ -1,27 +1,26 @@
-// Package trigger determines when an object is decided between its sync periods: what leads to a decision, and after
-// which delay. The controller and the simulator both follow it.
+// Package trigger determines when an object is decided between its sync periods: which events trigger a decision, and
+// after which delay. The controller and the simulator both use it.
 package trigger
 
 import "time"
 
-// Kind is why a decision is made now.
+// Kind is the cause of a decision.
 type Kind uint8
 
-// The kinds. The zero value is what upstream has.
+// The kinds. The zero value is upstream's only one.
 const (
 	// Periodic: a sync period is over, or the object is new or was edited.
 	Periodic Kind = iota
 	// Samples: there are new samples of its pods.
 	Samples
-	// Event: pods of the target changed, or another client set its replica count. When a
-	// pod ends, the others do not carry its load yet, or their samples do not show it: the
-	// load looks too small. So an event alone lowers nothing.
+	// Event: pods of the target changed, or another client set its replica count. When a pod ends, the others do not carry
+	// its load yet, or their samples do not show it: the load appears too small. So a decision on an event lowers nothing.
 	Event
 )
 
 var names = [...]string{"periodic", "samples", "event"}
 
-// String is the kind as snapshots and logs write it.
+// String returns the kind as snapshots and logs write it.
 func (k Kind) String() string { return names[k] }
 
 // IsBetween reports whether the decision is between two sync periods, when upstream decides nothing.
@@ -42,25 +41,25 @@ func Parse(text string) (k Kind, known bool) {
 
 // The delays.
 const (
-	// SampleDelay is how long the samples of an object's other nodes are waited for after
-	// those of the first. What follows takes the rest of 200 ms at most.
+	// SampleDelay is the time after the samples of an object's first node for which a decision waits for those of the
+	// others. The decision takes the rest of 200 ms at most.
 	SampleDelay = 150 * time.Millisecond
-	// EventDelay gathers changes of pods and replica counts, which seldom come alone.
+	// EventDelay collects changes of pods and replica counts, which often come together.
 	EventDelay = 50 * time.Millisecond
-	// EventGap is the least time from a decision to one that such a change causes. Samples on which
-	// a decision is due within it are decided on together with the change. RequestGap is
-	// that from the last request to metrics.k8s.io.
+	// EventGap is the shortest time from a decision to one that such a change triggers. A decision on samples that is due
+	// within it is merged with that on the change. RequestGap is the shortest time from the last request to
+	// metrics.k8s.io.
 	EventGap   = 200 * time.Millisecond
 	RequestGap = time.Second
-	// EarlyScrapeGap is the least time from a scrape of a node to an early one.
+	// EarlyScrapeGap is the shortest time from a scrape of a node to an early one.
 	EarlyScrapeGap = 200 * time.Millisecond
 )
 
-// LoweringPeriod is how often it is decided at most, on new samples alone, whether to lower the count: the default of
+// LoweringPeriod is the shortest time between two decisions on samples alone that may lower the count: the default of
 // kube-controller-manager's --horizontal-pod-autoscaler-sync-period.
 const LoweringPeriod = 15 * time.Second
 
-// AfterEvent is when an object is decided because of a change that was seen now.
+// AfterEvent returns when a change that was observed now triggers a decision.
 func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
 	due := now.Add(EventDelay)
 	for _, earliest := range [...]time.Time{lastDecision.Add(EventGap), lastRequest.Add(RequestGap)} {
@@ -71,9 +70,8 @@ func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
 	return due
 }
 
-// AfterAnswer is when an object is decided because a server has answered or reported by itself that
-// there is work: at once, but so long after the last time that a server which does nothing else
-// gets five decisions a second.
+// AfterAnswer returns when a response or an unrequested report of a server triggers a decision: at once, but with a gap
+// after the last one, so that a server causes at most five decisions a second.
 func AfterAnswer(now, last time.Time) time.Time {
 	if earliest := last.Add(EventGap); earliest.After(now) {
 		return earliest
@@ -81,35 +79,35 @@ func AfterAnswer(now, last time.Time) time.Time {
 	return now
 }
 
-// shortestRound keeps decisions on samples to one a second where nodes are scraped more often.
+// shortestRound limits decisions on samples to one a second if nodes are scraped more often.
 const shortestRound = time.Second
 
-// RoundOf is how long a round of scrapes lasts at most where each node is scraped at an interval.
+// RoundOf returns the longest duration of a round of scrapes with this interval.
 func RoundOf(scrapeInterval time.Duration) time.Duration { return max(shortestRound, scrapeInterval) }
 
-// roundSlack is how much shorter a round is where its first node has new samples a little before it is over: what comes
-// every second does not come exactly then.
+// roundSlack is the time by which a round may be shorter if its first node has new samples slightly early: samples
+// every second do not come exactly then.
 const roundSlack = 100 * time.Millisecond
 
-// Round is one round of scrapes over the nodes of an object's pods. It begins with new samples of a node
-// that already had some in the round before, or when that has lasted for long enough: kubelets have new
-// samples of the pods of an object every 10 to 20 s, each at another time. Where samples come several times
-// a second, those of a calm object do not begin one before the last is over.
+// Round is one round of scrapes over the nodes of an object's pods. It begins with new samples of a node that already
+// had some in the last round, or when that has lasted long enough: kubelets have new samples of an object's pods every
+// 10 to 20 s, each at another time. With several samples a second, those within the limits of Calm do not begin a round
+// before the last has ended.
 type Round struct {
 	began time.Time
-	// reported is how many times nodes have had new samples in it.
+	// reported is the number of times nodes have had new samples in it.
 	reported int
-	// decided says that a decision has begun since, and waits that there have been new samples after it.
+	// decided is set once a decision has begun since, and waits once there have been new samples after it.
 	decided, waits bool
-	// calm is what the last decision has left, and isExceeded that new samples are beyond it.
+	// calm is that of the last decision, and isExceeded is set if new samples exceed it.
 	calm       Calm
 	isExceeded bool
 }
 
-// Report records new samples of one of so many nodes, taken at a time, after those before; a round lasts
-// as long as given at most. It says when they lead to a decision: once in a round, at once if all nodes
-// have reported, otherwise a little after the first. What comes after the decision has another one when
-// the round is over.
+// Report records new samples of one of nodes nodes, taken at a time; before is the time of the node's last ones, and
+// lasts the longest duration of a round. It returns when they trigger a decision: once in a round, at once if all nodes
+// have reported, otherwise a little after the first. Samples after the decision trigger another one at the end of the
+// round.
 func (r *Round) Report(at, before time.Time, nodes int, lasts time.Duration) (due time.Time, yes bool) {
 	if r.isOver(at, before, lasts) {
 		r.begin(at)
@@ -129,7 +127,7 @@ func (r *Round) Report(at, before time.Time, nodes int, lasts time.Duration) (du
 	return time.Time{}, false
 }
 
-// isOver reports whether new samples are those of another round.
+// isOver reports whether new samples belong to another round.
 func (r *Round) isOver(at, before time.Time, lasts time.Duration) bool {
 	lasted := at.Sub(r.began)
 	if r.began.IsZero() || lasted >= lasts {
@@ -143,17 +141,17 @@ func (r *Round) begin(at time.Time) {
 	*r = Round{began: at, calm: r.calm, isExceeded: r.isExceeded}
 }
 
-// Calm notes what a decision has left. Before the first, an object is not calm.
+// Calm sets the limits after a decision. Before the first one, every sample exceeds them.
 func (r *Round) Calm(c Calm) { r.calm = c }
 
-// Compare records what a pod uses by new samples, before they are reported.
+// Compare compares the use of a pod in new samples with the limits, before they are reported.
 func (r *Round) Compare(u Use) { r.isExceeded = r.isExceeded || r.calm.isExceeded(u) }
 
-// following is when what waits is decided.
+// following returns when samples that wait trigger a decision.
 func (r *Round) following(lasts time.Duration) time.Time { return r.began.Add(lasts + SampleDelay) }
 
-// Decided says that a decision begins, for whatever reason. If samples wait for it, or would in a moment
-// (EventGap), it is that of the next round.
+// Decided records that a decision begins, for whatever cause. If samples wait for one, or would in a moment (EventGap),
+// it is that of the next round.
 func (r *Round) Decided(now time.Time, lasts time.Duration) {
 	if r.waits && !now.Before(r.following(lasts).Add(-EventGap)) {
 		r.begin(now.Add(-SampleDelay))

@@ -9,22 +9,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// object is one whose nodes have new samples, and that is decided when that is due.
+// object has nodes with new samples, and makes each decision when it is due.
 type object struct {
 	round Round
 	lasts time.Duration
-	// due is when the next decision is, undecided when the first samples came that it will take in.
+	// due is the time of the next decision, undecided the time of the first samples that it will use.
 	due, undecided time.Time
 	last           map[int]time.Time
 	decisions      int
 	longestWait    time.Duration
-	// oldest are the ages of the oldest of all nodes' newest samples, at each decision.
+	// oldest are the largest ages of the nodes' newest samples, at each decision.
 	oldest []time.Duration
-	// calm is what each decision leaves.
+	// calm is the result of each decision.
 	calm Calm
 }
 
-// report has a node report, and decides what is due before.
+// report delivers new samples of a node, after the decisions that are due before.
 func (o *object) report(now time.Time, node, nodes int) {
 	o.decide(now)
 	at, yes := o.round.Report(now, o.last[node], nodes, o.lasts)
@@ -36,7 +36,7 @@ func (o *object) report(now time.Time, node, nodes int) {
 	o.decide(now)
 }
 
-// decide makes the decision that is due until now.
+// decide makes the decision if it is due.
 func (o *object) decide(now time.Time) {
 	if o.due.IsZero() || o.due.After(now) {
 		return
@@ -53,8 +53,8 @@ func (o *object) decide(now time.Time) {
 	o.due, o.undecided = time.Time{}, time.Time{}
 }
 
-// TestRounds: whatever the order in which nodes report, no samples wait for longer than a round, and where
-// no node reports twice within one, there is one decision in each.
+// TestRounds: with any order of the nodes' reports, samples wait for at most one round. If no node reports twice within
+// a round, each round has one decision.
 func TestRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(1, 10).Draw(t, "nodes")
@@ -85,7 +85,7 @@ func TestRounds(t *testing.T) {
 	})
 }
 
-// TestEachSecond: nodes that have new samples every second, at times of their own, lead to a decision a second.
+// TestEachSecond: nodes with new samples every second, at different times, lead to a decision a second.
 func TestEachSecond(t *testing.T) {
 	for _, nodes := range []int{1, 2, 3, 10} {
 		o := object{lasts: RoundOf(time.Second), last: map[int]time.Time{}}
@@ -101,10 +101,10 @@ func TestEachSecond(t *testing.T) {
 	}
 }
 
-// TestEachQuarter: nodes that have new samples every quarter of a second, as those with agents, at times of their own
-// and up to 50 ms late, lead to some four decisions a second while a pod uses more than the last decision left, or where
-// that left nothing, and else to one. At 99 of 100 of them no node's samples are older than 400 ms: a period, what the
-// others are waited for, and nothing that lasts until the next round.
+// TestEachQuarter: nodes with agents have new samples every quarter of a second, at different times and up to 50 ms
+// late. They lead to some four decisions a second while a pod exceeds the usage that the last decision permits, and
+// otherwise to one. At 99 of 100 decisions no node's samples are older than 400 ms: a period, and the wait for the
+// other nodes.
 func TestEachQuarter(t *testing.T) {
 	const period, latest = 250 * time.Millisecond, 50 * time.Millisecond
 	for name, tt := range map[string]struct {
@@ -148,13 +148,13 @@ func TestEachQuarter(t *testing.T) {
 	}
 }
 
-// report is one of a node.
+// report has the samples of one node.
 type report struct {
 	at   time.Time
 	node int
 }
 
-// TestRisingAfterADecision: what a pod uses after a decision that left the object calm is decided on at once.
+// TestRisingAfterADecision: a pod that exceeds the usage that a calm object permits leads to a decision at once.
 func TestRisingAfterADecision(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
@@ -176,8 +176,8 @@ func TestRisingAfterADecision(t *testing.T) {
 	}
 }
 
-// TestOldSamples: nodes that have new samples every 10 to 20 s, as kubelets at their defaults. Whoever reports first
-// must not keep the others waiting until it reports again.
+// TestOldSamples: nodes have new samples every 10 to 20 s, as kubelets at their defaults. The first to report must not
+// keep the others waiting until it reports again.
 func TestOldSamples(t *testing.T) {
 	const nodes = 3
 	random := rand.New(rand.NewPCG(1, 2))
@@ -203,8 +203,8 @@ func TestOldSamples(t *testing.T) {
 	}
 }
 
-// TestEventDecidesNothingForLater: a decision because of an event, in the midst of a round, leaves the one that samples
-// wait for where it was; one in which that is due in a moment takes its place.
+// TestEventDecidesNothingForLater: an event's decision within a round does not move the decision that samples wait for,
+// unless that is due in a moment: then it replaces it.
 func TestEventDecidesNothingForLater(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	for after, want := range map[time.Duration]time.Duration{
@@ -226,7 +226,7 @@ func TestEventDecidesNothingForLater(t *testing.T) {
 	}
 }
 
-// earlier is the earlier of two times, of which one that is zero is none.
+// earlier returns the earlier of two times, ignoring zero.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -234,7 +234,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// TestAfterEvent: changes gather, and neither decisions nor requests follow each other at once.
+// TestAfterEvent: one decision serves several changes, and there is a pause between decisions and between requests.
 func TestAfterEvent(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for name, tt := range map[string]struct {
@@ -254,7 +254,7 @@ func TestAfterEvent(t *testing.T) {
 	}
 }
 
-// TestKindsAreReadAsTheyAreWritten: what a snapshot says of the trigger is what was decided on.
+// TestKindsAreReadAsTheyAreWritten: a snapshot's trigger is read as it was written.
 func TestKindsAreReadAsTheyAreWritten(t *testing.T) {
 	for _, kind := range []Kind{Periodic, Samples, Event} {
 		if got, known := Parse(kind.String()); got != kind || !known {

@@ -17,7 +17,7 @@ func MayBe(specs []source.Spec, minReplicas int32) bool {
 }
 
 // ScalesUp reports whether a target at zero may be scaled up. It may if this controller scaled it there. A
-// WorkloadAutoscaler for which zero is an ordinary count scales it up, too, if another writer scaled it there.
+// WorkloadAutoscaler for which zero is an ordinary count may scale it up even if another writer scaled it there.
 func ScalesUp(specs []source.Spec, minReplicas int32, isWorkloadAutoscaler, isScaledToZero bool) bool {
 	if isWorkloadAutoscaler && MayBe(specs, minReplicas) {
 		return true
@@ -25,8 +25,8 @@ func ScalesUp(specs []source.Spec, minReplicas int32, isWorkloadAutoscaler, isSc
 	return isScaledToZero && (minReplicas != 0 || IsSeen(specs))
 }
 
-// IsWithoutPods reports whether a metric of a WorkloadAutoscaler has no values because there are no pods. That is no
-// failure.
+// IsWithoutPods reports whether a metric of a WorkloadAutoscaler has no values because there are no pods. That does not
+// count as a failure.
 func IsWithoutPods(spec *source.Spec, current int32) bool {
 	return current == 0 && !spec.Type.HasValueWithoutPods()
 }

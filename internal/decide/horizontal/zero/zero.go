@@ -1,6 +1,6 @@
-// Package zero decides when a WorkloadAutoscaler scales its target to zero replicas and back, as KEDA does: by
-// whether its metrics that have values without pods are active. Between one replica and the max, metrics propose as
-// an HPA's do.
+// Package zero decides when a WorkloadAutoscaler scales its target to zero replicas and back, as KEDA does: depending
+// on whether metrics that have values without pods are active. Between one replica and the max, metrics propose as an
+// HPA's do.
 package zero
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
-// Settings are the object's.
+// Settings are those of the object.
 type Settings struct {
-	// CooldownPeriod is how long no metric must have been seen active before the last replica goes.
+	// CooldownPeriod is the time without an active metric after which the last replica is removed.
 	CooldownPeriod time.Duration
-	// InitialCooldownPeriod is how long the last replica stays after the object was created.
+	// InitialCooldownPeriod is the time after the object's creation for which the last replica stays.
 	InitialCooldownPeriod time.Duration
 }
 
-// Input is what a decision on zero is made from. Results belong to Specs, index for index.
+// Input has the inputs of a decision on zero. Results belong to Specs, index for index.
 type Input struct {
 	Now       time.Time
 	CreatedAt time.Time
@@ -31,7 +31,7 @@ type Input struct {
 	Fallbacks []fallback.Active
 	// Current is the replica count.
 	Current int32
-	// IsAboveZero says that the min is above zero: that counts as activity.
+	// IsAboveZero is set if the min is above zero, which counts as activity.
 	IsAboveZero bool
 	// UnknownSince is that of the last decision's result.
 	UnknownSince time.Time
@@ -39,37 +39,38 @@ type Input struct {
 
 // Result says whether the target may have no replicas.
 type Result struct {
-	// IsPossible says that the min is zero. Without it nothing else is set.
+	// IsPossible is set if the min is zero. Otherwise no other field is set.
 	IsPossible bool
-	// IsActive says that a metric is active, and Metric is the index of the first that is.
+	// IsActive is set if a metric is active, and Metric is the index of the first that is.
 	IsActive bool
 	Metric   int
-	// CooldownEnd is when the last replica may go if no metric becomes active; zero while one is, or may be.
+	// CooldownEnd is when the last replica may be removed if no metric becomes active; zero while one is active, or may
+	// be.
 	CooldownEnd time.Time
 	// UnknownSince is now if a metric cannot be computed while a cooldown runs, for the next decision.
 	UnknownSince time.Time
-	// IsCooledDown says that this is over.
+	// IsCooledDown is set once the cooldown has ended.
 	IsCooledDown bool
-	// IsIdle says that metrics that have values without pods ask for no replicas: none is active, and the cooldown is
-	// over or there are no replicas.
+	// IsIdle is set if metrics that have values without pods propose no replicas: none is active, and the cooldown has
+	// ended or there are no replicas.
 	IsIdle bool
 }
 
-// Stays reports whether a target without replicas keeps none: no metric is active. The recommendations from before it
-// went to zero bring no replica back.
+// Stays reports whether a target at zero stays there because no metric is active. Recommendations from before the scale
+// to zero bring no replica back.
 func (r *Result) Stays(current, proposed int32) bool {
 	return current == 0 && proposed <= 0 && r.IsPossible && !r.IsActive
 }
 
-// Returns reports whether the first replica comes although windows or rates would hold it: a metric is active.
+// Returns reports whether the first replica is added although windows or rates would prevent it, because a metric is
+// active.
 func (r *Result) Returns(current, desired int32, b *behavior.Behavior) bool {
 	return current == 0 && desired == 0 && r.IsActive && (b == nil || b.Up.Select != behavior.SelectDisabled)
 }
 
-// Evaluate is the result. IdleSince is when the first decision was made that found no activity since the last that did.
-// It is zero while there is activity, and does not begin while a metric cannot be computed. A time in which one cannot
-// be computed is no part of the cooldown: IdleSince moves by it. Without history it is now, so that no cooldown is
-// shorter than it would have been.
+// Evaluate returns the result. idleSince is the time of the first decision without activity after the last one with
+// some. It is zero while there is activity, and does not start while a metric fails. The time in which a metric fails
+// does not count for the cooldown: idleSince moves by it. Without history it is now, so that no cooldown is too short.
 func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	r.Metric, r.IsActive = active(in)
 	isUnknown := in.isUnknown()
@@ -99,15 +100,15 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	return r
 }
 
-// pause moves the beginning of a cooldown by the time in which it was unknown whether a metric was active.
+// pause moves the start of a cooldown by the time in which it was unknown whether a metric was active.
 func (in *Input) pause(idleSince *time.Time) {
 	if !idleSince.IsZero() && !in.UnknownSince.IsZero() && in.Now.After(in.UnknownSince) {
 		*idleSince = idleSince.Add(in.Now.Sub(in.UnknownSince))
 	}
 }
 
-// active is the first metric that is: its value is above its activation value, its scaler says so, or its fallback asks
-// for replicas.
+// active returns the first active metric: its value is above its activation value, its scaler reports work, or its
+// fallback proposes replicas.
 func active(in *Input) (index int, found bool) {
 	for i := range in.Results {
 		if isActive(&in.Specs[i], &in.Results[i]) {
@@ -122,7 +123,7 @@ func active(in *Input) (index int, found bool) {
 	return 0, false
 }
 
-// isActive reports whether the metric itself is active. A scaler may say so without a value.
+// isActive reports whether the metric itself is active. A scaler may report that without a value.
 func isActive(spec *source.Spec, r *metric.Result) bool {
 	switch {
 	case spec.Type == source.ExternalScaler:
@@ -134,7 +135,8 @@ func isActive(spec *source.Spec, r *metric.Result) bool {
 	}
 }
 
-// isUnknown reports whether a metric may be active: it cannot be computed or does not say, and has no active fallback.
+// isUnknown reports whether a metric may be active: it has failed or its scaler does not report it, and it has no
+// active fallback.
 func (in *Input) isUnknown() bool {
 	for i := range in.Results {
 		r := &in.Results[i]
@@ -146,8 +148,8 @@ func (in *Input) isUnknown() bool {
 	return false
 }
 
-// isSilent reports whether a scaler does not say if it is active, and has no active fallback. Its values alone do not
-// let the last replica go.
+// isSilent reports whether a scaler does not report whether it is active, and has no active fallback. Its values alone
+// do not permit the removal of the last replica.
 func (in *Input) isSilent() bool {
 	for i := range in.Results {
 		if in.mayBeActive(i) && !in.hasFallback(i) {
@@ -157,7 +159,7 @@ func (in *Input) isSilent() bool {
 	return false
 }
 
-// mayBeActive reports whether metric i is a scaler that does not say.
+// mayBeActive reports whether metric i is a scaler that does not report whether it is active.
 func (in *Input) mayBeActive(i int) bool {
 	return in.Specs[i].Type == source.ExternalScaler && in.Results[i].Activity == metric.ActivityUnknown
 }
@@ -166,7 +168,8 @@ func (in *Input) hasFallback(i int) bool {
 	return slices.ContainsFunc(in.Fallbacks, func(f fallback.Active) bool { return f.Metric == i })
 }
 
-// Inactive is the largest proposal of the metrics while none is active: those that could be ask for no replicas.
+// Inactive returns the largest proposal of the metrics while none is active: those that could be active propose no
+// replicas.
 func Inactive(specs []source.Spec, results []metric.Result, mayLower bool) (best proposal.Proposal) {
 	for i := range results {
 		r := &results[i]

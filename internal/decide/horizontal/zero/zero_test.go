@@ -19,7 +19,7 @@ func TestActivity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind   source.Type
 		result metric.Result
-		// idle says that a cooldown has begun an hour ago.
+		// idle is set if a cooldown has begun an hour ago.
 		idle bool
 		// active, begins and over are whether the metric is active, a cooldown has begun, and is over.
 		active, begins, over bool
@@ -66,7 +66,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// TestFallbackOfScaler: an active fallback takes the place of what a scaler does not say.
+// TestFallbackOfScaler: while a scaler does not report whether it is active, an active fallback decides it.
 func TestFallbackOfScaler(t *testing.T) {
 	for replicas, active := range map[int32]bool{0: false, 1: true} {
 		since := noon.Add(-time.Hour)

@@ -1,5 +1,5 @@
-// Package admit decides what a new pod gets: the recommended requests, limits in
-// proportion, more CPU while it starts, and annotations that list these changes.
+// Package admit decides the resources of a new pod: the recommended requests, limits in proportion, more CPU while it
+// starts, and annotations that list these changes.
 package admit
 
 import (
@@ -12,27 +12,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Policy is what the owner asks for the containers of new pods, and what the
-// recommender found.
+// Policy has the object's settings for the containers of new pods, and its recommendations.
 type Policy struct {
 	// Name is the VerticalPodAutoscaler's.
 	Name       string
 	Mode       vertical.Mode
 	Containers []vertical.ContainerPolicy
-	// Recommended says whether there is a recommendation, even one of no container.
+	// Recommended is set if there is a recommendation, even one without containers.
 	Recommended     bool
 	Recommendations []vertical.Recommendation
-	// LittleHistory says that the recommendations follow from few samples.
+	// LittleHistory is set if the recommendations follow from few samples.
 	LittleHistory bool
-	// Boost is for containers whose policy has none; nil is no boost.
+	// Boost applies to containers whose policy has none; nil means no boost.
 	Boost *vertical.Boost
 }
 
 // Options apply to all pods.
 type Options struct {
-	// Boosts says whether containers are given more CPU while they start.
+	// Boosts is set if containers get more CPU while they start.
 	Boosts bool
-	// MaxBoostMilli is the most CPU that a start-up boost requests; 0 is no bound.
+	// MaxBoostMilli is the largest CPU request of a start-up boost; 0 means no limit.
 	MaxBoostMilli vertical.Amount
 	Divergences   divergence.Set
 }
@@ -40,7 +39,7 @@ type Options struct {
 // Container is one of the new pod's.
 type Container struct {
 	bounds.Container
-	// Bare says that it has neither requests nor limits of any resource.
+	// Bare is set if it has neither requests nor limits of any resource.
 	Bare bool
 }
 
@@ -55,7 +54,7 @@ type Pod struct {
 // Change is the change of a container. Amounts that are not set stay unchanged.
 type Change struct {
 	Requests, Limits vertical.Amounts
-	// Boosted says that the CPU is more than what it is to have once it is ready.
+	// Boosted is set if the CPU is larger than after the start.
 	Boosted bool
 }
 
@@ -63,17 +62,16 @@ type Change struct {
 type Decision struct {
 	// Changes has one for each container, in the pod's order.
 	Changes []Change
-	// Updates is the annotation that says what was changed and why; empty if nothing
-	// was.
+	// Updates is the annotation that lists the changes and their reasons; empty without changes.
 	Updates string
-	// Observed is the annotation that lists the containers that were there.
+	// Observed is the annotation that lists the pod's containers at admission.
 	Observed string
-	// Refused is the annotation that says why the pod gets no boost, or nothing at all: the
-	// API server would refuse it. It is empty if nothing is left out.
+	// Refused is the annotation that says why the pod gets no boost, or no change at all: the API server would refuse it.
+	// It is empty if the pod gets everything.
 	Refused string
 }
 
-// Decide decides what a new pod is given. ranges may be nil.
+// Decide decides the resources of a new pod. ranges may be nil.
 func Decide(p Policy, pod Pod, ranges *bounds.Ranges, o Options) Decision {
 	if ranges == nil {
 		ranges = &bounds.Ranges{}
@@ -99,7 +97,7 @@ func Decide(p Policy, pod Pod, ranges *bounds.Ranges, o Options) Decision {
 	}
 }
 
-// decide decides without a check whether the API server lets the pod in.
+// decide decides without checking whether the API server admits the pod.
 func (p Policy) decide(pod Pod, ranges *bounds.Ranges, o Options, boosts bool) Decision {
 	changes, words := p.recommended(pod, ranges, o.Divergences)
 	decision := Decision{Changes: changes, Observed: observed(pod.Containers)}
@@ -129,7 +127,7 @@ func (d *Decision) isBoosted() bool {
 	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Boosted })
 }
 
-// refused says why the API server would not let the pod in with these changes.
+// refused returns why the API server would not admit the pod with these changes.
 func (pod Pod) refused(changes []Change, ranges *bounds.Ranges) (bounds.Refusal, bool) {
 	after := make([]vertical.Resized, len(changes))
 	for i, c := range pod.Containers {
@@ -140,8 +138,7 @@ func (pod Pod) refused(changes []Change, ranges *bounds.Ranges) (bounds.Refusal,
 	return bounds.Refused(pod.plain(), after, ranges)
 }
 
-// recommended is what is recommended for each container, and the annotation's text about
-// the caps.
+// recommended returns the recommendation for each container, and the text about the caps for the annotation.
 func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([]Change, [][]string) {
 	changes, words := make([]Change, len(pod.Containers)), make([][]string, len(pod.Containers))
 	if !p.Recommended || p.Mode == vertical.ModeOff {
@@ -189,7 +186,7 @@ func (pod Pod) plain() bounds.Pod {
 	return bounds.Pod{Containers: all, Resources: pod.Resources, InitContainers: pod.InitContainers}
 }
 
-// words are upstream's names for what is set.
+// words returns upstream's names for what is set.
 func (c Change) words() []string {
 	var words []string
 	for _, kind := range []struct {

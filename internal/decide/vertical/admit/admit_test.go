@@ -28,8 +28,8 @@ func target(name string, cpu, memory vertical.Amount) vertical.Recommendation {
 
 func cpu(milli vertical.Amount) vertical.Amounts { return vertical.Amounts{}.With(vertical.CPU, milli) }
 
-// TestDecide: what a pod with a container web, of 100m and 100Mi with limits twice
-// as high, and one named proxy without any is given.
+// TestDecide checks the patches for a pod with a container web, of 100m and 100Mi with limits twice as high, and a
+// container proxy without any.
 func TestDecide(t *testing.T) {
 	containers := []admit.Container{
 		container("web", vertical.Of(100, 100*mi), vertical.Of(200, 200*mi)),
@@ -57,7 +57,7 @@ func TestDecide(t *testing.T) {
 				Recommendations: []vertical.Recommendation{target("web", 150, 60*mi)},
 			},
 			want: []admit.Change{{Requests: vertical.Of(150, 60*mi), Limits: vertical.Of(300, 120*mi)}, {}},
-			// The texts for the second are upstream's, for an empty object that changes nothing.
+			// The texts for the second are upstream's for an empty object without changes.
 			updates: "container 0: cpu request, memory request, cpu limit, memory limit; container 1: ",
 		},
 		"limits stay, and requests below them": {
@@ -143,8 +143,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// While little is known a new pod gets no less than it asks for, and more where that is
-// recommended.
+// With little history a new pod gets at least its own requests, and more if the recommendation is higher.
 func TestLittleHistory(t *testing.T) {
 	pod := admit.Pod{Containers: []admit.Container{container("web", vertical.Of(100, 100*mi), vertical.Of(200, 200*mi))}}
 	for why, c := range map[string]struct {
@@ -166,8 +165,8 @@ func TestLittleHistory(t *testing.T) {
 	}
 }
 
-// TestRefusedPods: where the API server would refuse the pod, it stays as it is, and an annotation says why. A boost
-// alone that is too much is left out.
+// TestRefusedPods: if the API server would refuse the changed pod, it stays unchanged, and an annotation has the
+// reason. If only a boost is too large, only that is omitted.
 func TestRefusedPods(t *testing.T) {
 	has := container("web", vertical.Of(300, 500*mi), vertical.Amounts{})
 	limited := container("web", vertical.Of(300, 500*mi), vertical.Of(600, 1000*mi))

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// boost is the one that applies to a container with this policy.
+// boost returns the boost of a container with this policy.
 func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
 	if policy.Boost != nil {
 		return policy.Boost
@@ -17,9 +17,8 @@ func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
 	return p.Boost
 }
 
-// mostBoosted is the most CPU that container i may request with its boost: what the
-// server allows, and what the pod's own resources leave beside the other
-// containers.
+// mostBoosted returns the largest CPU request of container i with its boost: the server's limit, and what the other
+// containers leave of the pod's own resources.
 func (pod Pod) mostBoosted(i int, p Policy, changes []Change, o Options) vertical.Amount {
 	most := vertical.Amount(math.MaxInt64)
 	if o.MaxBoostMilli != 0 {
@@ -44,8 +43,7 @@ func (pod Pod) mostBoosted(i int, p Policy, changes []Change, o Options) vertica
 	return min(most, bounds.MostBeside(c.Container, pod.Resources, others, limitFollows))
 }
 
-// boost gives the container more CPU than is recommended, or, without a
-// recommendation, than it asks for, and at most this much.
+// boost raises the CPU above the recommendation, or, without one, above the request, and at most to this amount.
 func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertical.Boost, most vertical.Amount) {
 	if b == nil {
 		return
@@ -68,10 +66,10 @@ func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertica
 	}
 }
 
-// Boosted is a CPU request with a boost.
+// Boosted returns a CPU request with a boost.
 func Boosted(base vertical.Amount, b vertical.Boost) vertical.Amount {
 	if b.Factor >= 1 {
-		// As a float, as upstream: from 2^53 on it is rounded.
+		// Multiply as floats, as upstream: from 2^53 on the result is rounded.
 		product := float64(base) * float64(b.Factor)
 		if product >= math.MaxInt64 {
 			return math.MaxInt64
@@ -81,9 +79,8 @@ func Boosted(base vertical.Amount, b vertical.Boost) vertical.Amount {
 	return vertical.Amount(arithmetic.Saturate.Add(int64(base), int64(b.AddMilli)))
 }
 
-// below keeps a boosted request a little below a limit that stays: a pod whose
-// requests were equal to its limits only while it starts would be of another
-// quality-of-service class.
+// below keeps a boosted request slightly below a limit that stays: with requests equal to its limits, the pod would
+// have another quality-of-service class during its start.
 func below(boosted vertical.Amount, limits vertical.Amounts) vertical.Amount {
 	limit, limited := limits.AtMost(vertical.CPU)
 	switch {

@@ -4,8 +4,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// insertRequests gives each container without a recommendation one: the requests
-// that it has.
+// insertRequests adds a recommendation for each container without one: its requests.
 func (f *podFit) insertRequests() {
 	recs := f.recs
 	for _, c := range f.containers {
@@ -16,9 +15,8 @@ func (f *podFit) insertRequests() {
 	f.recs = recs
 }
 
-// asUpstream scales as upstream does: all containers, those without a
-// recommendation too, by one factor that is taken from the limits, memory rounded
-// down, which makes -1 of 0. Where upstream panics, a container is left alone.
+// asUpstream scales as upstream does: all containers, those without a recommendation too, by one factor computed from
+// the limits, with memory rounded down, which turns 0 into -1. Where upstream panics, the container keeps its amounts.
 func (f podFit) asUpstream(r vertical.Resource, of field) {
 	least, _ := f.ranges.Pod.Min.Get(r)
 	most, _ := f.ranges.Pod.Max.Get(r)

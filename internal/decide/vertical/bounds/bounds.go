@@ -1,5 +1,4 @@
-// Package bounds fits recommendations into what the owner of a workload and the
-// LimitRanges of its namespace allow.
+// Package bounds fits recommendations to the bounds of the object and of the LimitRanges of its namespace.
 package bounds
 
 import (
@@ -9,17 +8,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Container is what one container of a pod has now.
+// Container has the present resources of one container of a pod.
 type Container struct {
 	Name             string
 	Requests, Limits vertical.Amounts
 }
 
-// Pod is what recommendations are fitted to.
+// Pod is the pod to which recommendations are fitted.
 type Pod struct {
 	Containers []Container
-	// Resources is what the pod requests and may use as a whole, where that is set
-	// beside its containers.
+	// Resources has the requests and limits of the pod as a whole, if these are set beside its containers'.
 	Resources      vertical.Resized
 	InitContainers vertical.InitContainers
 }
@@ -32,9 +30,8 @@ func (p Pod) container(name string) *Container {
 	return &p.Containers[i]
 }
 
-// Policy caps a recommendation, but for what it was before, by the owner's
-// minimum and maximum. globalMax applies where the owner has no maximum. An amount
-// of 0 is no cap.
+// Policy caps a recommendation, except Uncapped, by the object's minimum and maximum. globalMax applies if the object
+// has no maximum. An amount of 0 means no cap.
 func Policy(r vertical.Recommendation, p vertical.ContainerPolicy, globalMax vertical.Amounts) vertical.Recommendation {
 	for _, at := range []*vertical.Amounts{&r.Target, &r.Lower, &r.Upper} {
 		*at, _ = within(*at, p.MinAllowed, or(p.MaxAllowed, globalMax))
@@ -42,7 +39,7 @@ func Policy(r vertical.Recommendation, p vertical.ContainerPolicy, globalMax ver
 	return r
 }
 
-// or is first, with the amounts of second that it has not.
+// or returns first, with the amounts of second that it lacks.
 func or(first, second vertical.Amounts) vertical.Amounts {
 	for r := range vertical.Resource(vertical.Resources) {
 		if _, has := first.Get(r); has {
@@ -55,11 +52,11 @@ func or(first, second vertical.Amounts) vertical.Amounts {
 	return first
 }
 
-// capped says of each resource by what it was raised and lowered.
+// capped has, for each resource, the bound that raised it and the bound that lowered it.
 type capped struct{ raised, lowered [vertical.Resources]bool }
 
-// within raises amounts to least, then lowers them to most, each in the format of
-// its bound. An amount of 0 is no bound.
+// within raises amounts to least, then lowers them to most, each in the format of its bound. An amount of 0 means no
+// bound.
 func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 	var by capped
 	for r := range vertical.Resource(vertical.Resources) {
@@ -80,11 +77,9 @@ func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 	return amounts, by
 }
 
-// Fit adjusts recommendations to one pod: to the LimitRanges of pods, then of
-// containers, then to the owner's policies, below the limits that stay as they
-// are, and to what the API server lets in. Recommendations for containers that
-// the pod has not are left out. ranges may be nil. The caps are those of the
-// targets.
+// Fit adjusts recommendations to one pod: to the LimitRanges of pods, then of containers, then to the object's
+// policies, below limits that do not change, and to the checks of the API server. It drops recommendations for
+// containers that the pod does not have. ranges may be nil. The caps are those of the targets.
 func Fit(
 	recs []vertical.Recommendation, pod Pod, policies []vertical.ContainerPolicy, ranges *Ranges, d divergence.Set,
 ) ([]vertical.Recommendation, []Cap) {

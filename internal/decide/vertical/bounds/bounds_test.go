@@ -16,7 +16,7 @@ const mi = 1 << 20
 
 var amounts = cmp.AllowUnexported(vertical.Amounts{})
 
-// rec is a recommendation with its bounds at a half and at twice the target.
+// rec returns a recommendation with its bounds at a half and at twice the target.
 func rec(container string, cpu, memory vertical.Amount) vertical.Recommendation {
 	return vertical.Recommendation{
 		Container: container, Target: vertical.Of(cpu, memory),
@@ -31,9 +31,9 @@ func TestPolicy(t *testing.T) {
 	got := bounds.Policy(rec("web", 180, 100*mi), policy, vertical.Of(100, 150*mi))
 	want := vertical.Recommendation{
 		Container: "web",
-		Lower:     vertical.Of(200, 50*mi),  // the minimum of memory is 0, which is none
+		Lower:     vertical.Of(200, 50*mi),  // a minimum of 0 means none
 		Target:    vertical.Of(200, 100*mi), // raised
-		// the owner's maximum of cpu goes before the global one; of memory there is only that
+		// The maximum of the VPA takes precedence over the global one; memory has only the latter.
 		Upper: vertical.Of(300, 150*mi),
 	}
 	if diff := cmp.Diff(want, got, amounts); diff != "" {

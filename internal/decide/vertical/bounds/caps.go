@@ -2,31 +2,31 @@ package bounds
 
 import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
-// Action is what a target was capped to.
+// Action is the bound to which a target was capped.
 type Action uint8
 
-// What a target is capped to.
+// The bounds of a target.
 const (
 	// ToMinAllowed is the policy's minimum.
 	ToMinAllowed Action = iota
 	// ToMaxAllowed is the policy's maximum.
 	ToMaxAllowed
-	// ToLimit is the container's limit, which stays as it is.
+	// ToLimit is the container's limit, which does not change.
 	ToLimit
-	// ToLimitRangeMax is the most that keeps the limit within a LimitRange of containers.
+	// ToLimitRangeMax is the largest request with a limit within a LimitRange of containers.
 	ToLimitRangeMax
-	// ToLimitRangeMin is the least that a LimitRange of containers lets a container have.
+	// ToLimitRangeMin is the minimum of a LimitRange of containers.
 	ToLimitRangeMin
-	// ToLimitRangeRatio is the least that a LimitRange of containers lets a container
-	// request beside its limit.
+	// ToLimitRangeRatio is the smallest request that the ratio of a LimitRange of containers permits with the container's
+	// limit.
 	ToLimitRangeRatio
-	// ToPodResources is what the pod's own resources leave for the container.
+	// ToPodResources is the remainder of the pod's own resources for the container.
 	ToPodResources
-	// ToPodLimitRange is the container's part of what a LimitRange of pods allows.
+	// ToPodLimitRange is the container's share of a LimitRange of pods.
 	ToPodLimitRange
-	// ToPodLimitRangeRatio is nothing, as limits would be too far above requests for a LimitRange of pods.
+	// ToPodLimitRangeRatio removes the target, because limits would exceed the ratio of a LimitRange of pods.
 	ToPodLimitRangeRatio
-	// ToRequest is what the pod requests: little history lowers no request.
+	// ToRequest is the pod's request: little history lowers no request.
 	ToRequest
 )
 
@@ -38,20 +38,21 @@ var actions = [...]string{
 	"capped to fit pod LimitRange", "capped to fit MaxLimitRequestRatio in pod LimitRange", "kept at the request",
 }
 
-// String is upstream's wording.
+// String returns upstream's wording.
 func (a Action) String() string { return actions[a] }
 
-// Cap says that a container's target was capped.
+// Cap is a cap of a container's target.
 type Cap struct {
 	Container string
 	Resource  vertical.Resource
 	Action    Action
-	// To is the target after it; IsRemoved says that there is none.
+	// To is the target after it; IsRemoved is set if the target was removed.
 	To        vertical.Amount
 	IsRemoved bool
 }
 
-// IsInAnnotation reports whether a pod's annotation lists such caps: upstream's has none of LimitRanges of pods.
+// IsInAnnotation reports whether a pod's annotation lists such caps: upstream's does not list those of LimitRanges of
+// pods.
 func (c Cap) IsInAnnotation() bool { return c.Action <= ToPodResources }
 
 // Changed lists the targets that an action changed.
@@ -74,10 +75,10 @@ func Changed(before, after []vertical.Recommendation, by Action) []Cap {
 	return caps
 }
 
-// String is the cap as upstream puts it into a pod's annotation.
+// String returns the cap as upstream puts it into a pod's annotation.
 func (c Cap) String() string { return c.Resource.String() + " " + c.Action.String() }
 
-// caps lists what led to these amounts, each resource's minimum before its maximum.
+// caps lists the bounds that led to these amounts, each resource's minimum before its maximum.
 func (by capped) caps(container string, amounts vertical.Amounts, least, most Action) []Cap {
 	var caps []Cap
 	for r := range vertical.Resource(vertical.Resources) {

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// TestEachChangeIsNamed: a target that is not what was recommended has a cap that made it so, and the last one says what
-// it came to.
+// TestEachChangeIsNamed: if a target differs from the estimate, a cap is named, and the last one has the target's
+// amount.
 func TestEachChangeIsNamed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := drawing{t}
@@ -70,7 +70,7 @@ func checkNamed(
 	}
 }
 
-// drawing draws amounts, often none.
+// drawing draws amounts, many of them missing.
 type drawing struct{ t *rapid.T }
 
 func (d drawing) amounts(name string, most int64) (a vertical.Amounts) {

@@ -4,18 +4,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// containerFit fits a recommendation to a container, below a LimitRange of containers and
-// the owner's policy.
+// containerFit fits a recommendation to a container, within a LimitRange of containers and the object's policy.
 type containerFit struct {
 	Container
 	policy vertical.ContainerPolicy
 	limits Range
-	// limitsStay says that limits do not follow requests: what bounds them bounds
-	// requests only as itself. Upstream keeps them in proportion even then.
+	// limitsStay is set if limits do not follow requests: then their bounds do not apply to requests. Upstream keeps them
+	// in proportion even then.
 	limitsStay bool
 }
 
-// fit says what targets it changed.
+// fit returns the targets that it changed.
 func (f *containerFit) fit(rec *vertical.Recommendation) []Cap {
 	var caps []Cap
 	rec.Target, caps = f.amounts(rec.Target)
@@ -25,7 +24,7 @@ func (f *containerFit) fit(rec *vertical.Recommendation) []Cap {
 }
 
 func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Cap) {
-	// The API server compares with what the LimitRange says, not with a policy.
+	// The API server compares with the LimitRange, not with a policy.
 	amounts, byRange := within(amounts, f.least(), f.most().RoundedDown())
 	caps := byRange.caps(f.Name, amounts, ToLimitRangeMin, ToLimitRangeMax)
 	amounts, byPolicy := within(amounts, f.policy.MinAllowed, f.policy.MaxAllowed)
@@ -49,11 +48,11 @@ func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Ca
 	return amounts, append(caps, byRatio.caps(f.Name, amounts, ToLimitRangeRatio, ToLimitRangeRatio)...)
 }
 
-// most is the largest requests whose limits are within the range.
+// most returns the largest requests whose limits are within the range.
 func (f *containerFit) most() vertical.Amounts { return f.bound(f.limits.Max) }
 
-// least is the smallest requests of which they and their limits are within the range: both
-// must be above the minimum.
+// least returns the smallest requests that are within the range together with their limits: both must be above the
+// minimum.
 func (f *containerFit) least() vertical.Amounts {
 	return replace(f.bound(f.limits.Min), f.limits.Min, isHigher)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// TestRequestsOnlyUnderALimitRange: where limits stay, the min and max of a LimitRange bound a request as they are, not
-// in proportion (kubernetes/autoscaler #7063: a request of 50m with a limit of 3, which is the max, was never raised).
+// TestRequestsOnlyUnderALimitRange: if limits stay, the min and max of a LimitRange bound the request itself, not in
+// proportion (kubernetes/autoscaler #7063: a request of 50m with a limit of 3, which is the max, was never raised).
 func TestRequestsOnlyUnderALimitRange(t *testing.T) {
 	only := []vertical.ContainerPolicy{{Container: "*", Values: vertical.RequestsOnly}}
 	web := bounds.Container{Name: "web", Requests: vertical.Of(50, 100*mi), Limits: vertical.Of(3000, 1000*mi)}

@@ -6,8 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// KeepRequests raises recommendations to what the containers request, so that nothing
-// is lowered by them.
+// KeepRequests raises recommendations to the containers' requests, so that they lower nothing.
 func KeepRequests(recs []vertical.Recommendation, containers []Container) []vertical.Recommendation {
 	kept := slices.Clone(recs)
 	for i := range kept {
@@ -31,7 +30,7 @@ func KeepRequests(recs []vertical.Recommendation, containers []Container) []vert
 	return kept
 }
 
-// Raise raises a recommendation to a floor, of the resources that are named.
+// Raise raises the named resources of a recommendation to a floor.
 func Raise(
 	rec vertical.Recommendation, floor *vertical.Recommendation, named [vertical.Resources]bool,
 ) vertical.Recommendation {
@@ -44,7 +43,7 @@ func Raise(
 	return rec
 }
 
-// raised is the higher of both, and the floor where there is nothing else.
+// raised returns the higher of both, or the floor if there is no amount.
 func raised(amounts, floor vertical.Amounts, r vertical.Resource) vertical.Amounts {
 	least, ok := floor.Get(r)
 	if amount, has := amounts.Get(r); ok && (!has || amount < least) {
@@ -53,8 +52,7 @@ func raised(amounts, floor vertical.Amounts, r vertical.Resource) vertical.Amoun
 	return amounts
 }
 
-// KeepPodRequests is KeepRequests for a pod that runs. What a start-up boost has added is
-// not kept: it was not meant to last.
+// KeepPodRequests is KeepRequests for a running pod. It ignores a start-up boost, which is temporary.
 func KeepPodRequests(recommended []vertical.Recommendation, pod *vertical.Pod) []vertical.Recommendation {
 	containers := make([]Container, len(pod.Containers))
 	for i := range pod.Containers {

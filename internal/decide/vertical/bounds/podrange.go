@@ -11,14 +11,14 @@ import (
 // field is one of the amounts of a recommendation.
 type field func(*vertical.Recommendation) *vertical.Amounts
 
-// fields are what is fitted into a LimitRange of pods, each for itself.
+// fields has the fields that are fitted to a LimitRange of pods, each independently.
 var fields = [...]field{
 	func(r *vertical.Recommendation) *vertical.Amounts { return &r.Upper },
 	func(r *vertical.Recommendation) *vertical.Amounts { return &r.Target },
 	func(r *vertical.Recommendation) *vertical.Amounts { return &r.Lower },
 }
 
-// podFit fits the containers of a pod, together, into a LimitRange of pods.
+// podFit fits the containers of a pod together to a LimitRange of pods.
 type podFit struct {
 	recs       []vertical.Recommendation
 	containers []Container
@@ -52,8 +52,8 @@ func fitPod(
 	return fit.recs
 }
 
-// keepOrder widens the bounds to the target: each was fitted for itself, with
-// other shares. A target outside its bounds would have the pod replaced for ever.
+// keepOrder widens the bounds to the target: each was fitted independently, with other shares. With a target outside
+// its bounds the updater would replace the pod again and again.
 func keepOrder(recs []vertical.Recommendation) {
 	for i := range recs {
 		rec := &recs[i]
@@ -72,7 +72,7 @@ func keepOrder(recs []vertical.Recommendation) {
 	}
 }
 
-// recommended is the container's recommendation, or nil.
+// recommended returns the container's recommendation, or nil.
 func (f podFit) recommended(container string) *vertical.Recommendation {
 	i := slices.IndexFunc(f.recs, func(r vertical.Recommendation) bool { return r.Container == container })
 	if i < 0 {
@@ -83,7 +83,7 @@ func (f podFit) recommended(container string) *vertical.Recommendation {
 
 // part is one container's share of a pod.
 type part struct {
-	// amounts are where the share stands; nil is a container that is not changed.
+	// amounts points to the field with the share; nil for a container that does not change.
 	amounts *vertical.Amounts
 	request vertical.Amount
 	limit   vertical.Amount
@@ -92,8 +92,8 @@ type part struct {
 	inProportion, rounded bool
 }
 
-// inOrder scales what is recommended so that all requests together and all limits
-// together are within the range, if they can be.
+// inOrder scales recommendations so that all requests together and all limits together are within the range, if
+// possible.
 func (f podFit) inOrder(r vertical.Resource, of field) {
 	least, _ := f.ranges.Pod.Min.Get(r)
 	most, _ := f.ranges.Pod.Max.Get(r)
@@ -115,15 +115,15 @@ func (f podFit) inOrder(r vertical.Resource, of field) {
 	}
 }
 
-// left is what all leaves over; 0 if nothing.
+// left returns the remainder of all; 0 if there is none.
 func left(all, taken vertical.Amount) vertical.Amount { return max(0, all-taken) }
 
-// scaling is how the changeable parts are scaled.
+// scaling says how the changeable parts are scaled.
 type scaling struct {
 	to, from vertical.Amount
-	// up rounds up, so that a minimum is reached.
+	// up rounds up, to reach a minimum.
 	up bool
-	// limited scales only parts whose limit follows.
+	// limited scales only parts whose limits follow.
 	limited bool
 }
 
@@ -143,12 +143,12 @@ func (f podFit) scale(r vertical.Resource, of field, s scaling) {
 	}
 }
 
-// sums is what the parts of a pod are together.
+// sums has the totals of the parts of a pod.
 type sums struct {
-	// requests are of all, fixed of those that are not changed, scaled of the others.
+	// requests is the total, fixed that of the parts that do not change, scaled that of the others.
 	requests, fixed, scaled vertical.Amount
-	// limits are of all, fixedLimits those that stay. roundedLimits are those that
-	// follow, rounded up: what is scaled by them does not exceed the maximum.
+	// limits is the total, fixedLimits that of limits that do not change. roundedLimits is that of the others, rounded up,
+	// so that scaling by it does not exceed the maximum.
 	limits, fixedLimits, roundedLimits vertical.Amount
 }
 
@@ -192,7 +192,7 @@ func (f podFit) parts(r vertical.Resource, of field) []part {
 		p := part{amounts: of(rec), request: amount, limit: limit}
 		if f.follows(c, r) {
 			p.limit, _ = has.Limit(r, *p.amounts)
-			// A limit that was cut to whole units does not lead back to its request.
+			// The request cannot be computed from a truncated limit.
 			p.inProportion, p.rounded = true, request != 0 && Scale(p.limit, request, limit) != amount
 		}
 		parts = append(parts, p)
@@ -207,9 +207,8 @@ func (f podFit) follows(c Container, r vertical.Resource) bool {
 	return limit != 0 && vertical.PolicyOf(f.policies, c.Name).Values == vertical.RequestsAndLimits
 }
 
-// includeOthers gives containers without a recommendation their requests as one
-// where their limits alone take all that the LimitRange allows: unless they are
-// scaled too, as upstream does always, no pod can start.
+// includeOthers recommends their requests for containers without a recommendation if their limits alone use up the
+// LimitRange: unless they are scaled too, as upstream always does, no pod can start.
 func (f *podFit) includeOthers() {
 	target := func(rec *vertical.Recommendation) *vertical.Amounts { return &rec.Target }
 	for r := range vertical.Resource(vertical.Resources) {
@@ -226,7 +225,7 @@ func (f *podFit) includeOthers() {
 	}
 }
 
-// include recommends what a container requests, unless there is a recommendation.
+// include recommends a container's request, unless it has a recommendation.
 func (f *podFit) include(c Container, r vertical.Resource) {
 	request, has := c.Requests.Get(r)
 	if !has {

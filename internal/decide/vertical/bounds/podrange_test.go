@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// TestInjectedSidecar: upstream dies of each of these, in the updater for all
-// workloads.
+// TestInjectedSidecar: upstream's updater panics in each of these cases, and stops for all workloads.
 func TestInjectedSidecar(t *testing.T) {
 	web := bounds.Container{Name: "web", Requests: vertical.Of(100, 100*mi), Limits: vertical.Of(200, 200*mi)}
 	pod := bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Of(1000, 1000*mi)}}
@@ -34,8 +33,8 @@ func TestInjectedSidecar(t *testing.T) {
 	}
 }
 
-// TestExactSharesAreNotRounded: two containers of 250m with limits of 375m each,
-// half as high again, have 600m together. 200m with limits of 300m fit exactly.
+// TestExactSharesAreNotRounded: two containers of 250m with limits of 375m each, half as high again, may have 600m
+// together. 200m with limits of 300m fit exactly.
 func TestExactSharesAreNotRounded(t *testing.T) {
 	of := func(name string) bounds.Container {
 		return bounds.Container{Name: name, Requests: vertical.Of(100, 100*mi), Limits: vertical.Of(150, 150*mi)}
@@ -52,9 +51,8 @@ func TestExactSharesAreNotRounded(t *testing.T) {
 	}
 }
 
-// TestOthersTakeAll: the container without a recommendation has a limit of 400m,
-// which is all that pods may have. Both are halved, as upstream does; otherwise no
-// pod could start.
+// TestOthersTakeAll: the container without a recommendation has a limit of 400m, which is the maximum of the pod. Both
+// are halved, as upstream does; otherwise no pod could start.
 func TestOthersTakeAll(t *testing.T) {
 	of := func(name string) bounds.Container {
 		return bounds.Container{Name: name, Requests: vertical.Of(400, 100*mi), Limits: vertical.Of(400, 100*mi)}
@@ -76,9 +74,8 @@ func TestOthersTakeAll(t *testing.T) {
 	}
 }
 
-// TestBoundsStayAroundTheTarget: with shares that differ between the bounds and
-// the target, upstream's target ends above its upper bound, and pods are replaced
-// in each pass.
+// TestBoundsStayAroundTheTarget: upstream's shares differ between the bounds and the target, so that the target may
+// exceed the upper bound, and each pass replaces pods.
 func TestBoundsStayAroundTheTarget(t *testing.T) {
 	containers := []bounds.Container{
 		{Name: "a", Requests: vertical.Of(100, 0), Limits: vertical.Of(100, 0)},
@@ -101,8 +98,8 @@ func TestBoundsStayAroundTheTarget(t *testing.T) {
 	}
 }
 
-// somePod draws containers and recommendations for some of them. Limits are not
-// below requests: the API server does not let such pods in.
+// somePod draws containers and recommendations for some of them. Limits are not below requests, because the API server
+// refuses such pods.
 func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []vertical.ContainerPolicy) {
 	var containers []bounds.Container
 	var recs []vertical.Recommendation
@@ -137,7 +134,7 @@ func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []verti
 	return containers, recs, policies
 }
 
-// after is the requests and limits that the pod would be given.
+// after returns the requests and limits that the pod would get.
 func after(
 	c bounds.Container, recs []vertical.Recommendation, policies []vertical.ContainerPolicy,
 ) (requests, limits vertical.Amounts) {
@@ -165,9 +162,8 @@ func after(
 	return requests, limits
 }
 
-// TestFitKeepsOrderAndRange: whatever the LimitRange of pods, bounds stay around
-// the target; and a pod that could be let in is: its requests and limits together
-// are within the range.
+// TestFitKeepsOrderAndRange: with any LimitRange of pods, the bounds stay around the target. If a change can make the
+// pod fit, the total of its requests and limits is within the range.
 func TestFitKeepsOrderAndRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		containers, recs, policies := somePod(t)
@@ -202,7 +198,7 @@ func inOrder(t *rapid.T, fitted []vertical.Recommendation, r vertical.Resource) 
 	}
 }
 
-// pod is what is let in.
+// pod is an admitted pod.
 type pod struct {
 	containers []bounds.Container
 	fitted     []vertical.Recommendation
@@ -235,7 +231,7 @@ func (p pod) inRange(t *rapid.T, r vertical.Resource, limit vertical.Amount, isM
 			capped += most
 		}
 	}
-	// With room of a few units only, nothing can be scaled to whole units.
+	// If the margin is only a few units, whole units cannot be scaled into it.
 	if feasible := changeable > 0 && stay < limit-100 && capped < limit-100; !feasible {
 		return
 	}

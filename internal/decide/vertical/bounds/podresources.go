@@ -7,9 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// MostBeside is the most CPU that a container may request in a pod with resources
-// of its own, where the others request this much; the largest integer without a
-// bound.
+// MostBeside returns the largest CPU request of a container in a pod with its own resources, given the requests of the
+// other containers; the largest integer without a bound.
 func MostBeside(c Container, whole vertical.Resized, others vertical.Amount, limitFollows bool) vertical.Amount {
 	most := vertical.Amount(math.MaxInt64)
 	limit, limited := whole.Limits.AtMost(vertical.CPU)
@@ -28,18 +27,17 @@ func MostBeside(c Container, whole vertical.Resized, others vertical.Amount, lim
 	return most
 }
 
-// resourcesFit fits the containers of a pod into the pod's own resources. The API
-// server lets a pod in whose containers together request at most what it requests
-// as a whole, and none of which has a limit above the pod's (KEP-2837).
+// resourcesFit fits the containers of a pod to the pod's own resources. The API server requires that the containers'
+// requests together do not exceed the pod's, and that no container's limit exceeds the pod's (KEP-2837).
 type resourcesFit struct {
 	recs     []vertical.Recommendation
 	pod      Pod
 	policies []vertical.ContainerPolicy
-	// defaults are the limits that containers without one are given.
+	// defaults are the default limits of containers.
 	defaults vertical.Amounts
 }
 
-// fit says what targets it lowered.
+// fit returns the targets that it lowered.
 func (f resourcesFit) fit() []Cap {
 	before := slices.Clone(f.recs)
 	for r := range vertical.Resource(vertical.Resources) {
@@ -71,9 +69,8 @@ func (f resourcesFit) fitLimits(r vertical.Resource, at field) {
 	}
 }
 
-// fitRequests scales requests until together they are at most the pod's. What the
-// containers without a recommendation request is taken off. Where they leave
-// nothing, nothing is recommended.
+// fitRequests scales requests so that their total is at most the pod's, minus the requests of containers without a
+// recommendation. If these leave nothing, it removes the recommendations.
 func (f resourcesFit) fitRequests(r vertical.Resource, of field) {
 	most, bounded := f.pod.Resources.Requests.AtMost(r)
 	if !bounded {

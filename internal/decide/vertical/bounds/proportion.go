@@ -13,18 +13,18 @@ type LimitNote struct {
 	Reason   LimitReason
 }
 
-// LimitReason is why a limit is not in proportion.
+// LimitReason is the reason for a limit that is not in proportion.
 type LimitReason uint8
 
-// Why a limit is not in proportion.
+// The reasons.
 const (
-	// InProportion is none: the limit is in proportion.
+	// InProportion: the limit is in proportion.
 	InProportion LimitReason = iota
-	// NoLimit was there, nor a default.
+	// NoLimit: there is neither a limit nor a default.
 	NoLimit
-	// NoRequest is recommended.
+	// NoRequest: no request is recommended.
 	NoRequest
-	// TooLarge is the limit in proportion; the largest integer is taken.
+	// TooLarge: the limit in proportion overflows; it is the largest integer.
 	TooLarge
 )
 
@@ -33,13 +33,12 @@ var limitReasons = [...]string{
 	"failed to keep limit to request ratio; capping limit to int64",
 }
 
-// String is the note as upstream puts it into a pod's annotation.
+// String returns the note in upstream's notation of a pod's annotation.
 func (n LimitNote) String() string { return n.Resource.String() + ": " + limitReasons[n.Reason] }
 
-// ProportionalLimits is limits that are to the recommended requests as the limits
-// are to the requests now. Where there is no limit, the LimitRange's default is
-// meant; where there is no request, Kubernetes sets it to the limit. Notes say
-// what is not in proportion, unless there is no limit at all.
+// ProportionalLimits returns limits with the present ratio to the requests. Without a limit it uses the LimitRange's
+// default; without a request it uses the limit, as Kubernetes does. The notes list limits that are not in proportion,
+// unless there is no limit at all.
 func ProportionalLimits(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []LimitNote) {
 	var proportional vertical.Amounts
 	var notes []LimitNote
@@ -59,11 +58,11 @@ func ProportionalLimits(requests, limits, defaults, recommended vertical.Amounts
 	return proportional, notes
 }
 
-// Proportion is what a container has, from which the ratio of a limit to its request
-// follows. Defaults are its limits where it has none.
+// Proportion has the resources of a container that determine the ratio of limit to request. Defaults apply if it has no
+// limits.
 type Proportion struct{ Requests, Limits, Defaults vertical.Amounts }
 
-// Ratio is the limit, or its default, and the request; a limit of 0 is none.
+// Ratio returns the limit, or its default, and the request; a limit of 0 means none.
 func (p Proportion) Ratio(r vertical.Resource) (limit, request vertical.Amount) {
 	limit, _ = p.Limits.Get(r)
 	if limit == 0 {
@@ -73,7 +72,7 @@ func (p Proportion) Ratio(r vertical.Resource) (limit, request vertical.Amount) 
 	return limit, request
 }
 
-// Limit is the limit in proportion to what is recommended, and why it is not.
+// Limit returns the limit in proportion to the recommendation, and why it is not in proportion.
 func (p Proportion) Limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, LimitReason) {
 	limit, request := p.Ratio(r)
 	amount, _ := recommended.Get(r)
@@ -92,8 +91,7 @@ func (p Proportion) Limit(r vertical.Resource, recommended vertical.Amounts) (ve
 	return scaled, InProportion
 }
 
-// LimitFormat is the format of the limit: its own where it is scaled, or the
-// request's that it is equal to.
+// LimitFormat returns the format of the limit: its own if it is scaled, or that of the request if it equals that.
 func (p Proportion) LimitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
 	limit, request := p.Ratio(r)
 	if request == 0 || request == limit {
@@ -105,8 +103,7 @@ func (p Proportion) LimitFormat(r vertical.Resource, recommended vertical.Amount
 	return p.Defaults.Format(r)
 }
 
-// Request sets, in requests, the request whose proportional limit is the bound; 0
-// is none.
+// Request sets, in requests, the request whose proportional limit is the bound; 0 means none.
 func (p Proportion) Request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
 	bound, _ := bounds.AtMost(r)
 	limit, request := p.Ratio(r)
@@ -119,7 +116,7 @@ func (p Proportion) Request(r vertical.Resource, bounds, requests vertical.Amoun
 	return requests.With(r, Scale(request, bound, limit)).In(r, p.Requests.Format(r))
 }
 
-// Scale is amount*to/from, rounded down to whole units, or the largest integer.
+// Scale returns amount*to/from, rounded down to whole units, or the largest integer.
 func Scale(amount, to, from vertical.Amount) vertical.Amount {
 	scaled := vertical.Amount(arithmetic.Saturate.MulDiv(int64(amount), int64(to), int64(from)))
 	if amount < 0 && scaled*from != amount*to {

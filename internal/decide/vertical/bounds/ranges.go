@@ -2,14 +2,14 @@ package bounds
 
 import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
-// Ranges is what the LimitRanges of a namespace allow together.
+// Ranges has the bounds of all LimitRanges of a namespace together.
 type Ranges struct {
 	Container, Pod Range
-	// HasPod says that there is a LimitRange of pods at all.
+	// HasPod is set if there is a LimitRange of pods.
 	HasPod bool
 }
 
-// Range is what LimitRanges of one type allow. An amount of 0 is no bound.
+// Range has the bounds of LimitRanges of one type. An amount of 0 means no bound.
 type Range struct {
 	// Min is the least request, Max the largest limit.
 	Min, Max vertical.Amounts
@@ -19,8 +19,7 @@ type Range struct {
 	MaxRatioMilli vertical.Amounts
 }
 
-// And is what r and next allow together: the higher minimum, the lower maximum,
-// and the last default of all.
+// And returns the intersection of r and next: the higher minimum, the lower maximum, and the last default of all.
 func (r Range) And(next Range) Range {
 	r.Min = replace(r.Min, next.Min, isHigher)
 	r.Max = replace(r.Max, next.Max, isLower)
@@ -35,7 +34,7 @@ func isHigher(old, next vertical.Amount) bool { return next > old }
 
 func isLower(old, next vertical.Amount) bool { return next < old }
 
-// replace takes of next what old has not, or what is better than what it has.
+// replace returns old with the amounts of next that old lacks or that are better.
 func replace(old, next vertical.Amounts, isBetter func(old, next vertical.Amount) bool) vertical.Amounts {
 	for r := range vertical.Resource(vertical.Resources) {
 		amount, has := next.Get(r)

@@ -6,10 +6,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// leastOfRatio is the smallest requests with which limits that stay as they are
-// keep to the largest ratio of limit to request. The LimitRanger lets a container
-// in if limit/request*1000 <= ratio, in floats, with the ratio in thousandths
-// (plugin/pkg/admission/limitranger/admission.go, limitRequestRatioConstraint).
+// leastOfRatio returns the smallest requests that respect the largest ratio of limit to request, given limits that do
+// not change. The LimitRanger admits a container if limit/request*1000 <= ratio, in floats, with the ratio in
+// thousandths (plugin/pkg/admission/limitranger/admission.go, limitRequestRatioConstraint).
 func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 	var requests vertical.Amounts
 	for res := range vertical.Resource(vertical.Resources) {
@@ -22,7 +21,7 @@ func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 	return requests
 }
 
-// requestOfRatio is the smallest request for a limit and a ratio in thousandths.
+// requestOfRatio returns the smallest request for a limit and a ratio in thousandths.
 func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
 	request := Scale(limit, 1000, ratioMilli)
 	if request < math.MaxInt64 && exceedsRatio(request, limit, ratioMilli) {
@@ -31,8 +30,7 @@ func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
 	return request
 }
 
-// exceedsRatio compares as the LimitRanger does: rounded, and so that no request exceeds
-// every ratio.
+// exceedsRatio compares as the LimitRanger does: rounded; without a request every ratio is exceeded.
 func exceedsRatio(request, limit, ratioMilli vertical.Amount) bool {
 	return float64(limit)/float64(request)*1000 > float64(ratioMilli)
 }
@@ -45,9 +43,8 @@ type podRatio struct {
 	ranges   Ranges
 }
 
-// keep takes away what is recommended of a resource where the pod's limits
-// together would be too far above its requests: the requests of its template are
-// within the ratio.
+// keep removes the recommendations of a resource if the pod's limits together would exceed the ratio to its requests:
+// the requests of its template are within the ratio.
 func (p podRatio) keep() {
 	for r := range vertical.Resource(vertical.Resources) {
 		ratio, bounded := p.ranges.Pod.MaxRatioMilli.Get(r)
@@ -69,7 +66,7 @@ func (p podRatio) keep() {
 	}
 }
 
-// after is what a container would request, and its limit.
+// after returns the request and the limit that a container would have.
 func (p podRatio) after(c *Container, r vertical.Resource) (request, limit vertical.Amount) {
 	request, _ = c.Requests.Get(r)
 	limit, _ = c.Limits.Get(r)

@@ -6,11 +6,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// Bound is what the API server checks of a pod's requests and limits.
+// Bound is a check of the API server on a pod's requests and limits.
 type Bound uint8
 
-// The bounds. AboveLimit and the two of the pod's own resources are its validation's, the
-// others its LimitRanger's.
+// The bounds. AboveLimit and the two of the pod's own resources are checks of validation, the others of the
+// LimitRanger.
 const (
 	// AboveLimit: a request is above the limit.
 	AboveLimit Bound = iota + 1
@@ -33,15 +33,14 @@ var boundTexts = [...]string{
 	AbovePodLimits:   "the limit is above the pod's own",
 }
 
-// Refusal is why the API server would not let a pod in.
+// Refusal is the reason why the API server would not admit a pod.
 type Refusal struct {
-	// Container is empty for the pod as a whole.
 	Container string
 	Resource  vertical.Resource
 	Bound     Bound
 }
 
-// String is the resource, whose it is, and the bound.
+// String returns the resource, its container, and the bound.
 func (r Refusal) String() string {
 	of := "the pod"
 	if r.Container != "" {
@@ -50,15 +49,14 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s of %s: %s", r.Resource, of, boundTexts[r.Bound])
 }
 
-// IsLimitRange says that a LimitRange is why.
+// IsLimitRange reports whether a LimitRange is the cause.
 func (r Refusal) IsLimitRange() bool {
 	return r.Bound == BelowMin || r.Bound == AboveMax || r.Bound == AboveRatio
 }
 
-// Refused says why the API server would not let the pod in if its containers had these
-// requests and limits, in their order; false if it would. It asks what the validation
-// of pods and the LimitRanger ask of CPU and memory at a creation or a resize
-// (pkg/apis/core/validation, plugin/pkg/admission/limitranger; v1.37).
+// Refused returns why the API server would not admit the pod with these requests and limits of its containers, in their
+// order; false if it would. It applies the checks of pods' validation and of the LimitRanger on CPU and memory at a
+// creation or a resize (pkg/apis/core/validation, plugin/pkg/admission/limitranger; v1.37).
 func Refused(pod Pod, after []vertical.Resized, ranges *Ranges) (Refusal, bool) {
 	if ranges == nil {
 		ranges = &Ranges{}
@@ -88,9 +86,9 @@ func Refused(pod Pod, after []vertical.Resized, ranges *Ranges) (Refusal, bool) 
 	return ranges.Pod.refuse("", pod.InitContainers.Total(sum, pod.Resources))
 }
 
-// refuseContainer is about a container with what the API server fills in before it checks:
-// the LimitRange's default limit, and the limit as the request. A LimitRange's own
-// defaults are its max as the default limit, and its min as the default request.
+// refuseContainer checks a container with the defaults that the API server sets first: the LimitRange's default limit,
+// and the limit as the request. A LimitRange's own defaults are its max as the default limit, and its min as the
+// default request.
 func (r *Ranges) refuseContainer(name string, c vertical.Resized) (Refusal, bool) {
 	c.Limits = or(or(c.Limits, r.Container.Default), r.Container.Max)
 	c.Requests = or(or(c.Requests, c.Limits), r.Container.Min)
@@ -100,8 +98,8 @@ func (r *Ranges) refuseContainer(name string, c vertical.Resized) (Refusal, bool
 	return r.Container.refuse(name, c)
 }
 
-// refuse finds what of a container's or a pod's amounts is not within the range. What is not
-// there is below every minimum, above every maximum and above every ratio.
+// refuse returns an amount of a container or a pod that is not within the range. A missing amount is below every
+// minimum, above every maximum and above every ratio.
 func (r Range) refuse(container string, c vertical.Resized) (Refusal, bool) {
 	for res := range vertical.Resource(vertical.Resources) {
 		request, requested := c.Requests.Get(res)
@@ -121,7 +119,7 @@ func (r Range) refuse(container string, c vertical.Resized) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// exceeds finds a resource of which there is more than there may be.
+// exceeds returns a resource whose amount exceeds the maximum.
 func exceeds(amounts, most vertical.Amounts) (vertical.Resource, bool) {
 	for r := range vertical.Resource(vertical.Resources) {
 		if bound, bounded := most.AtMost(r); bounded && isAbove(amounts, r, bound) {

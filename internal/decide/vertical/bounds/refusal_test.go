@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 )
 
-// TestRefused: a pod whose container requests 100m and 100 bytes, with limits of 200m and 200 bytes.
+// TestRefused has a pod whose container requests 100m and 100 bytes, with limits of 200m and 200 bytes.
 func TestRefused(t *testing.T) {
 	of := func(r bounds.Range) *bounds.Ranges { return &bounds.Ranges{Container: r} }
 	ofPods := func(r bounds.Range) *bounds.Ranges { return &bounds.Ranges{HasPod: true, Pod: r} }

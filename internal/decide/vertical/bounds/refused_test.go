@@ -10,9 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// TestPodResources: a pod that requests 500m and 512Mi as a whole, with limits of
-// 1000m and 512Mi. The API server refuses it where its containers request more, or
-// one of them has a higher limit.
+// TestPodResources has a pod that requests 500m and 512Mi at pod level, with limits of 1000m and 512Mi. The API server
+// refuses it if its containers request more, or one of them has a higher limit.
 func TestPodResources(t *testing.T) {
 	whole := vertical.Resized{Requests: vertical.Of(500, 512*mi), Limits: vertical.Of(1000, 512*mi)}
 	plain := bounds.Container{Name: "web"}
@@ -45,8 +44,7 @@ func TestPodResources(t *testing.T) {
 	}
 }
 
-// TestPodResourcesHold: whatever is recommended, the pod is let in, and bounds stay
-// around the target.
+// TestPodResourcesHold: with any recommendation, the API server accepts the pod, and the bounds stay around the target.
 func TestPodResourcesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		containers, recs, policies := somePod(t)

@@ -1,12 +1,9 @@
-// Package conflict finds where a horizontal and a vertical autoscaler of one
-// workload fight.
+// Package conflict finds conflicts between horizontal and vertical autoscalers of one workload.
 //
-// A Utilization target divides use by requests. Where the vertical side changes
-// those requests, it changes the replica count that the HPA computes. That changes the use
-// per pod, and with it the recommendation: an untuned feedback loop.
-// AverageValue targets and other metrics do not divide by requests and go
-// together with it (kubernetes/autoscaler: "Known limitations" of the vertical
-// pod autoscaler; issues #6247, #8493).
+// A Utilization target divides use by requests. If the vertical side changes those requests, it changes the replica
+// count that the HPA computes. That changes the use per pod, and with it the recommendation: an untuned feedback loop.
+// AverageValue targets and other metrics do not divide by requests and do not conflict (kubernetes/autoscaler: "Known
+// limitations" of the vertical pod autoscaler; issues #6247, #8493).
 package conflict
 
 import (
@@ -27,7 +24,7 @@ type Target struct {
 // Name is that of a horizontal autoscaler, with its kind.
 type Name struct{ Kind, Name string }
 
-// String is both.
+// String returns both.
 func (n Name) String() string { return n.Kind + " " + n.Name }
 
 // Horizontal is an autoscaler of the number of pods.
@@ -43,7 +40,7 @@ type Vertical struct {
 	Policies []vertical.ContainerPolicy
 }
 
-// Conflict is a resource of a container that both take part in.
+// Conflict is a resource of a container that both autoscalers control.
 type Conflict struct {
 	Container string
 	Resource  vertical.Resource
@@ -81,7 +78,7 @@ func (h *Horizontal) divides(r vertical.Resource, container string) bool {
 	})
 }
 
-// Skipped are the resources of a container that the vertical side leaves alone.
+// Skipped returns the resources of a container that the vertical side does not change.
 func Skipped(conflicts []Conflict, container string) (skipped [vertical.Resources]bool) {
 	for _, c := range conflicts {
 		if c.Container == container {
@@ -101,7 +98,7 @@ const (
 	ReasonNone = "NoConflict"
 )
 
-// ForVertical says the conflicts to the owner of the vertical object.
+// ForVertical describes the conflicts for the status of the vertical object.
 func ForVertical(conflicts []Conflict, skips bool) string {
 	var parts []string
 	for _, name := range horizontals(conflicts) {
@@ -116,8 +113,7 @@ func ForVertical(conflicts []Conflict, skips bool) string {
 		"; use AverageValue there, or take the resource out of controlledResources here"
 }
 
-// ForHorizontal says the conflicts with a vertical object to the owner of this
-// horizontal one.
+// ForHorizontal describes the conflicts with a vertical object for the status of this horizontal one.
 func ForHorizontal(conflicts []Conflict, verticalName string, skips bool) string {
 	consequence := "the two move each other (--vertical-conflict=allow)"
 	if skips {
@@ -138,8 +134,7 @@ func horizontals(conflicts []Conflict) []Name {
 	return names
 }
 
-// resources lists what is fought over, with one autoscaler or, without a name,
-// with any.
+// resources lists the resources in conflict with one autoscaler or, without a name, with any.
 func resources(conflicts []Conflict, horizontal *Name) string {
 	var parts []string
 	for _, c := range conflicts {
@@ -150,8 +145,7 @@ func resources(conflicts []Conflict, horizontal *Name) string {
 	return strings.Join(parts, " and ")
 }
 
-// Without are the recommendations without the resources that horizontal autoscalers
-// divide by.
+// Without returns the recommendations without the resources that horizontal autoscalers divide by.
 func Without(conflicts []Conflict, recommended []vertical.Recommendation) []vertical.Recommendation {
 	if len(conflicts) == 0 {
 		return recommended

@@ -2,13 +2,13 @@ package conflict
 
 import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 
-// Mode is what the vertical side does about a conflict.
+// Mode says how the vertical side handles a conflict.
 type Mode string
 
 const (
-	// Skip leaves the resource to the horizontal side.
+	// Skip does not change the resource.
 	Skip Mode = "skip"
-	// Allow recommends and updates it all the same.
+	// Allow recommends and updates it nevertheless.
 	Allow Mode = "allow"
 )
 
@@ -18,10 +18,10 @@ func (m Mode) String() string { return string(m) }
 // IsValid reports whether it is one of the modes.
 func (m Mode) IsValid() bool { return m == Skip || m == Allow }
 
-// Skips reports whether the vertical side leaves the resource alone.
+// Skips reports whether the vertical side does not change the resource.
 func (m Mode) Skips() bool { return m == Skip }
 
-// Divergences are those that remain of a set in this mode.
+// Divergences returns the set without the divergences that this mode switches off.
 func (m Mode) Divergences(set divergence.Set) divergence.Set {
 	if m.Skips() {
 		return set

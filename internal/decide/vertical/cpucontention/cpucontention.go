@@ -1,5 +1,5 @@
-// Package cpucontention measures the CPU demand that usage does not show: that a container would have used more if it
-// had got it.
+// Package cpucontention measures the CPU demand that usage does not show: a container would have used more CPU if it
+// had been available.
 package cpucontention
 
 import (
@@ -9,31 +9,30 @@ import (
 	"strings"
 )
 
-// Shares are how much of the time a container wanted CPU and got none. A share that there is not is
-// zero: on cgroup v1 there is no pressure.
+// Shares are the parts of the time in which a container needed CPU and got none. A missing share is zero: on cgroup v1
+// there is no pressure.
 //
 // As demand, they raise the sample of CPU:
 //
 //	demand = usage * (1 + max(throttled, pressure))
 //
-// A container that is throttled in every period used all that its limit gives, and
-// no counter shows how much more it wanted; at most twice as much is assumed.
-// The request grows with that, its limit with it, and the next samples show more.
+// A container that is throttled in every period used its whole limit, and no counter shows how much more it needed;
+// demand is at most twice the usage. The request grows accordingly, its limit with it, and the next samples show more.
 type Shares struct {
 	// Throttled is the share of CFS periods in which the limit stopped the container.
 	Throttled float64
 	// Pressure is the share of time in which some of its tasks waited for a CPU.
 	Pressure float64
-	// IsKnown is false where the container's node could not be read.
+	// IsKnown is false if the container's node could not be read.
 	IsKnown bool
 }
 
-// Factor is by how much demand is above usage.
+// Factor returns the ratio of demand to usage.
 func (s Shares) Factor() float64 {
 	return 1 + min(1, max(0, finite(s.Throttled), finite(s.Pressure)))
 }
 
-// Max is the higher of each share. It is known if one of both is.
+// Max returns the higher of each share. It is known if either is.
 func (s Shares) Max(other Shares) Shares {
 	return Shares{
 		Throttled: max(s.Throttled, finite(other.Throttled)), Pressure: max(s.Pressure, finite(other.Pressure)),
@@ -48,20 +47,19 @@ func finite(x float64) float64 {
 	return x
 }
 
-// A container is contended from the first share on, and no longer below the second,
-// so that the condition does not flap.
+// A container becomes contended at the first share, and stops being so below the second, so that the condition does not
+// flap.
 const (
 	contendedFrom  = 0.25
 	contendedUntil = 0.1
 )
 
-// Contended are the containers that do not get the CPU that they want. The zero value
-// is none.
+// Contended has the containers that get less CPU than they need. The zero value is empty.
 type Contended struct {
 	throttled, pressed map[string]bool
 }
 
-// Update records the highest shares of containers. One without, or whose shares are not known, stays as it was.
+// Update records the highest shares of containers. A container without known shares keeps its state.
 func (c *Contended) Update(highest map[string]Shares) {
 	for container, s := range highest {
 		if !s.IsKnown {
@@ -72,7 +70,7 @@ func (c *Contended) Update(highest map[string]Shares) {
 	}
 }
 
-// Message says which they are; empty if there are none.
+// Message lists them; empty if there are none.
 func (c *Contended) Message() string {
 	var parts []string
 	for _, why := range []struct {

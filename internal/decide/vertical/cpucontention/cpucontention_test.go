@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestFactor: at most twice as much is taken for demand, and what is no number for
-// nothing.
+// TestFactor: the demand is at most twice the usage; a value that is no number has no effect.
 func TestFactor(t *testing.T) {
 	for _, c := range []struct {
 		shares Shares
@@ -22,8 +21,7 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// TestContended: a container stays contended until its share is low, and one without
-// samples, or of which nothing is known, as it was.
+// TestContended: a container stays contended until its share is low; without samples or data its state does not change.
 func TestContended(t *testing.T) {
 	const limit, pressure = "container app wants more CPU than it gets: its limit stops it in many of its CFS periods",
 		"container app wants more CPU than it gets: its tasks wait for a CPU for much of the time"

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Bucket lets things happen at a rate: a token bucket as a value
-// (golang.org/x/time/rate has the same arithmetic, with a lock and a clock). The
-// zero value lets everything happen.
+// Bucket limits a rate: it is a token bucket as a value (golang.org/x/time/rate has the same arithmetic, with a lock
+// and a clock). The zero value has no limit.
 type Bucket struct {
 	perSecond float64
 	burst     int
@@ -15,20 +14,19 @@ type Bucket struct {
 	at        time.Time
 }
 
-// NewBucket is a full bucket. A rate of 0 or less is no limit, whatever the burst.
+// NewBucket returns a full bucket. A rate of 0 or less means no limit, whatever the burst.
 func NewBucket(perSecond float64, burst int) Bucket {
 	return Bucket{perSecond: perSecond, burst: burst, tokens: float64(burst)}
 }
 
-// Empty is a bucket that has given all that it had: whatever was taken before
-// now, in a process that is gone, no more is taken than the rate allows.
+// Empty returns the bucket without tokens: whatever an earlier process took before now, the rate is not exceeded.
 func (b Bucket) Empty(now time.Time) Bucket {
 	b.tokens, b.at = 0, now
 	return b
 }
 
-// Reserve takes a token, if there will be one until the deadline; a zero deadline
-// is none. It returns when that is.
+// Reserve takes a token, if one will be available by the deadline; a zero deadline means none. It returns the time from
+// which it is available.
 func (b Bucket) Reserve(now, deadline time.Time) (at time.Time, ok bool, next Bucket) {
 	if b.perSecond <= 0 {
 		return now, true, b
@@ -48,16 +46,15 @@ func (b Bucket) Reserve(now, deadline time.Time) (at time.Time, ok bool, next Bu
 	return at, true, b
 }
 
-// lastCallShare is the part of a pass, one tenth, that is left to its last call.
+// lastCallShare is the divisor of a pass that gives the time reserved for its last call.
 const lastCallShare = 10
 
-// LastAction is when the last action of a pass may begin. One whose turn comes as the
-// pass ends would leave no time for its call.
+// LastAction returns when the last action of a pass may begin, so that its call ends within the pass.
 func LastAction(passEnd time.Time, interval time.Duration) time.Time {
 	return passEnd.Add(-interval / lastCallShare)
 }
 
-// filled is how many tokens there are now. A clock that was put back adds none.
+// filled returns the number of tokens now. A clock that was set back adds none.
 func (b Bucket) filled(now time.Time) float64 {
 	if b.at.IsZero() || now.Before(b.at) {
 		return b.tokens

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// bucketJSON is how a bucket is kept.
+// bucketJSON is the stored form of a Bucket.
 type bucketJSON struct {
 	PerSecond float64   `json:"perSecond"`
 	Burst     int       `json:"burst"`
@@ -13,7 +13,7 @@ type bucketJSON struct {
 	At        time.Time `json:"at,omitzero"`
 }
 
-// MarshalJSON writes all that the bucket is.
+// MarshalJSON writes the whole bucket.
 func (b Bucket) MarshalJSON() ([]byte, error) {
 	return json.Marshal(bucketJSON{PerSecond: b.perSecond, Burst: b.burst, Tokens: b.tokens, At: b.at})
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The bucket allows what golang.org/x/time/rate allows, at the same times, to the microsecond.
+// The bucket permits the same as golang.org/x/time/rate, at the same times, to the microsecond.
 func TestBucketAgainstRate(t *testing.T) {
 	epoch := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

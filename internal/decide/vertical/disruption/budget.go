@@ -11,52 +11,49 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// Policy is how much disruption is allowed.
+// Policy limits disruption.
 type Policy struct {
-	// MinReplicas is how many pods there must be, or nothing is evicted
-	// (--min-replicas, updatePolicy.minReplicas).
+	// MinReplicas is the smallest number of pods with which the updater evicts any (--min-replicas,
+	// updatePolicy.minReplicas).
 	MinReplicas int
-	// Tolerance is the part of the configured pods that may be away
-	// (--eviction-tolerance).
+	// Tolerance is the fraction of the configured pods that may be unavailable (--eviction-tolerance).
 	Tolerance float64
-	// SkipInPlace lets a workload below MinReplicas be resized, though not evicted:
-	// the mode resizes, and --in-place-skip-disruption-budget is given.
+	// SkipInPlace permits resizes, but no evictions, of a workload below MinReplicas: the mode resizes, and
+	// --in-place-skip-disruption-budget is set.
 	SkipInPlace bool
 	Divergences divergence.Set
 }
 
-// Replicas is how many pods a controller ought to have.
+// Replicas is the desired number of pods of a controller.
 type Replicas struct {
 	// Configured is 0 for kinds that Kubernetes does not count.
 	Configured int
-	// AsFound takes the pods that there are: a Job's.
+	// AsFound is set if the existing pods count, as for a Job.
 	AsFound bool
-	// Unknown reports a controller that cannot be read, or that wants no pods.
+	// Unknown is set if the controller cannot be read, or wants no pods.
 	Unknown bool
-	// HasMaxUnavailable says that its owner allows only MaxUnavailable pods to be away:
-	// a DaemonSet's rolling update.
+	// HasMaxUnavailable is set if at most MaxUnavailable pods may be unavailable: a DaemonSet's rolling update.
 	HasMaxUnavailable bool
 	MaxUnavailable    int
 }
 
-// isCountless reports that the number of pods that there should be is unknown.
+// isCountless reports whether the desired number of pods is unknown.
 func (r *Replicas) isCountless() bool { return r.AsFound || r.Configured == 0 }
 
-// Workload is what the pods belong to.
+// Workload describes the controllers of the pods.
 type Workload struct {
-	// Creators has, by Pod.Creator, what made the pods.
+	// Creators has the pods' direct controllers, by Pod.Creator.
 	Creators map[string]Replicas
-	// Target is the whole: of a Deployment's ReplicaSets, the Deployment.
+	// Target is the topmost controller: for a Deployment's ReplicaSets, the Deployment.
 	Target Replicas
-	// Terminating is of the pods that are being deleted when each should have gone. A
-	// StatefulSet replaces them only then.
+	// Terminating has, for each pod that is being deleted, the time by which it should be gone. A StatefulSet replaces it
+	// only then.
 	Terminating []time.Time
-	// FailedCreate reports that the API server refuses new pods.
+	// FailedCreate is set if the API server refuses new pods.
 	FailedCreate bool
 }
 
-// stuck is how many pods should have gone long ago: their node is dead, or a finalizer
-// keeps them.
+// stuck returns the number of pods that should have been gone for long: their node is dead, or a finalizer keeps them.
 func (w *Workload) stuck(now time.Time) int {
 	n := 0
 	for _, until := range w.Terminating {
@@ -69,13 +66,12 @@ func (w *Workload) stuck(now time.Time) int {
 
 // group is pods that are counted together.
 type group struct {
-	// blockedBy is why none of its pods may be touched.
+	// blockedBy is the reason that blocks changes of all its pods.
 	blockedBy reason.Reason
-	// belowMin: there are too few to evict, but they may be resized.
+	// belowMin is set if there are too few pods to evict one, but they may be resized.
 	belowMin                     bool
 	configured, alive, tolerance int
-	// evicted and resized are those of this pass, crashed those of the evicted that
-	// were not alive.
+	// evicted and resized count the changes of this pass, crashed the evicted pods that were not alive.
 	evicted, resized, crashed int
 }
 
@@ -85,24 +81,21 @@ type Budget struct {
 	groups []group
 	of     []int
 	states []state
-	// together counts all pods as one group.
+	// together is set if all pods form one group.
 	together bool
 }
 
-// state is what a pod counts for.
+// state says how a pod counts.
 type state uint8
 
 const (
-	// alive pods serve.
+	// alive: the pod serves.
 	alive state = iota
-	// unready pods do not, for now. Their reason may lie outside of the updater, so one
-	// more eviction may do harm.
+	// unready: the pod does not serve now. The cause may be outside of the updater, so one more eviction may do harm.
 	unready
-	// crashed pods ran out of memory, or end with errors again and again: other
-	// resources may be what they need.
+	// crashed: the pod ran out of memory, or ends with errors again and again: other resources may help.
 	crashed
-	// notCounted pods are no loss: they do not run yet, or it is our change that keeps them
-	// from it.
+	// notCounted: evicting the pod loses nothing: it does not run yet, or the updater's change prevents that.
 	notCounted
 )
 
@@ -121,8 +114,8 @@ func stateOf(pod *vertical.Pod, together, troubled bool) state {
 	return unready
 }
 
-// NewBudget counts the pods: those on a node that have not ended. Troubled ones, by
-// their UIDs, do not come up for what was changed.
+// NewBudget counts the pods that are on a node and have not ended. Troubled ones, by their UIDs, do not become ready
+// because of a change.
 func NewBudget(now time.Time, p *Policy, w *Workload, pods []vertical.Pod, troubled map[string]bool) Budget {
 	together := p.Divergences.Has(divergence.WorkloadBudget)
 	b := Budget{of: make([]int, len(pods)), states: make([]state, len(pods)), together: together}
@@ -143,7 +136,7 @@ func NewBudget(now time.Time, p *Policy, w *Workload, pods []vertical.Pod, troub
 	return b
 }
 
-// group sorts the pods into groups: one for all, or one for each creator.
+// group returns the groups of pods: one for all, or one for each creator.
 func (b *Budget) group(pods []vertical.Pod) (members [][]int) {
 	known := map[string]int{}
 	for i := range pods {
@@ -164,9 +157,8 @@ func (b *Budget) group(pods []vertical.Pod) (members [][]int) {
 	return members
 }
 
-// newGroup follows upstream (pkg/updater/restriction/
-// pods_restriction_factory.go, v1.8.1): tolerance is cut to a whole number, and
-// a pod with a start-up boost opens a group that is too small.
+// newGroup follows upstream (pkg/updater/restriction/ pods_restriction_factory.go, v1.8.1): the tolerance is truncated,
+// and a pod with a start-up boost exempts its group from the minimum.
 func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int, stuck int) group {
 	var g group
 	together := p.Divergences.Has(divergence.WorkloadBudget)
@@ -186,7 +178,7 @@ func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int, stuck 
 	g.configured = r.Configured
 	switch {
 	case together && r.isCountless():
-		// Those that hang in their deletion were found before, and are away.
+		// Pods that are stuck in deletion count as unavailable.
 		g.configured = len(members) + stuck
 	case r.AsFound:
 		g.configured = len(members)
@@ -198,18 +190,18 @@ func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int, stuck 
 	return g
 }
 
-// disruptable reports that one more pod may be away. Where the tolerance is less
-// than a pod, one at a time may, if all others are there.
+// disruptable reports whether one more pod may become unavailable. If the tolerance is less than one pod, one at a time
+// may, if all others are available.
 func (g *group) disruptable() bool {
 	away := g.evicted + g.resized
 	return g.alive-away > g.configured-g.tolerance || g.configured == g.alive && g.tolerance == 0 && away == 0
 }
 
-// BlockedBy says why the pod may not be touched at all.
+// BlockedBy returns the reason that blocks any change of the pod.
 func (b *Budget) BlockedBy(i int) reason.Reason { return b.groups[b.of[i]].blockedBy }
 
-// DisruptionBlockedBy says why the pod may not be resized, though its group may be touched: it may
-// have to restart. A pod that is not ready is no loss.
+// DisruptionBlockedBy returns the reason that blocks a resize with a restart of the pod, although its group may be
+// changed. A pod that is not ready is no loss.
 func (b *Budget) DisruptionBlockedBy(i int) reason.Reason {
 	if why := b.BlockedBy(i); why != reason.None {
 		return why
@@ -217,8 +209,8 @@ func (b *Budget) DisruptionBlockedBy(i int) reason.Reason {
 	return b.overTolerance(i)
 }
 
-// UnboostBlockedBy says why the start-up boost of the pod may not be ended. That too few
-// pods are there is no reason: nothing is evicted.
+// UnboostBlockedBy returns the reason that blocks the end of the pod's start-up boost. Too few pods do not block it:
+// nothing is evicted.
 func (b *Budget) UnboostBlockedBy(i int) reason.Reason {
 	if why := b.BlockedBy(i); why != reason.None && (why != reason.MinReplicas || !b.together) {
 		return why
@@ -233,8 +225,8 @@ func (b *Budget) overTolerance(i int) reason.Reason {
 	return reason.DisruptionBudget
 }
 
-// EvictionBlockedBy says why the pod may not be evicted. One that is free is no loss. Of crashed
-// ones as many go in one pass as may be away.
+// EvictionBlockedBy returns the reason that blocks the eviction of the pod. One that is not counted is no loss. One
+// pass evicts as many crashed pods as may be unavailable.
 func (b *Budget) EvictionBlockedBy(i int) reason.Reason {
 	g := &b.groups[b.of[i]]
 	switch {
@@ -250,7 +242,7 @@ func (b *Budget) EvictionBlockedBy(i int) reason.Reason {
 	return reason.DisruptionBudget
 }
 
-// IsCrashed reports a pod that does not serve, and that may need other resources.
+// IsCrashed reports whether the pod does not serve and may need other resources.
 func (b *Budget) IsCrashed(i int) bool { return b.states[i] == crashed }
 
 // RecordEviction counts an eviction.
@@ -264,7 +256,7 @@ func (b *Budget) RecordEviction(i int) {
 	}
 }
 
-// RecordResize counts a resize. Upstream counts that of a pod that does not run too.
+// RecordResize counts a resize. Upstream also counts that of a pod that does not run.
 func (b *Budget) RecordResize(i int) {
 	if !b.together || b.states[i] == alive {
 		b.groups[b.of[i]].resized++

@@ -26,7 +26,7 @@ func workload(configured int) *Workload {
 	return &Workload{Creators: map[string]Replicas{"ReplicaSet/a": r}, Target: r}
 }
 
-// evictAll evicts one pod after the other and counts those that may go.
+// evictAll evicts one pod after the other and counts the permitted evictions.
 func evictAll(p *Policy, w *Workload, all []vertical.Pod) (evicted int) {
 	b := NewBudget(time.Time{}, p, w, all, nil)
 	for i := range all {
@@ -67,8 +67,8 @@ func TestHowManyMayGo(t *testing.T) {
 	}
 }
 
-// With workload-budget, however pods are spread over creators, at least as many stay ready as the tolerance asks for,
-// but for the one that may always go where all are there.
+// With workload-budget and pods of any number of creators, at least as many stay ready as the tolerance requires,
+// except for the one that may always be evicted if all are ready.
 func TestEnoughStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		configured := rapid.IntRange(1, 12).Draw(t, "configured")
@@ -99,7 +99,7 @@ func TestEnoughStay(t *testing.T) {
 	})
 }
 
-// A resize takes from the same budget as an eviction.
+// A resize uses the same budget as an eviction.
 func TestResizesCount(t *testing.T) {
 	p := Policy{Tolerance: 0.25}
 	all := pods(4, 0)
@@ -163,7 +163,7 @@ func TestCircuit(t *testing.T) {
 	}
 }
 
-// watch observes pods of a workload without a count, which all have what is recommended.
+// watch observes pods of a workload without a replica count, which all have their recommendation.
 func watch(c *Circuit, now time.Time, pods []vertical.Pod) map[string]bool {
 	return c.Observe(now, pods, &Workload{Target: Replicas{Unknown: true}},
 		func(*vertical.Pod) bool { return false }).Troubled

@@ -10,41 +10,39 @@ import (
 )
 
 const (
-	// startTimeout is how long a pod may take to start, or to be created at all.
+	// startTimeout is the longest time for a pod to start, or to be created at all.
 	startTimeout = 5 * time.Minute
-	// watchPeriod is how long a changed pod is watched, and how long one that replaces
-	// an evicted pod may run without being ready.
+	// watchPeriod is the time for which a changed pod is watched, and for which the replacement of an evicted pod may run
+	// without being ready.
 	watchPeriod = 10 * time.Minute
-	// firstPause is how long nothing is evicted after a replacement came up without
-	// what is recommended. It doubles every time, up to longestPause.
+	// firstPause is the time without evictions after a replacement came up without the recommendation. It doubles every
+	// time, up to longestPause.
 	firstPause   = 30 * time.Minute
 	longestPause = 24 * time.Hour
 	maxDoublings = 6
 )
 
-// Circuit stops changes of a workload while pods that were changed do not come
-// up: more of the same would take away the pods that still work. The first
-// eviction is of one pod; others follow once its replacement is ready and has what
-// is recommended.
+// Circuit is the circuit breaker of a workload: it stops changes while changed pods do not come up, which would end the
+// pods that still work. It evicts one pod first; others follow once its replacement is ready and has the recommended
+// resources.
 type Circuit struct {
-	// Resized are pods that were resized, by their UID.
+	// Resized has the times of resizes by the pods' UIDs.
 	Resized map[string]time.Time `json:"resized,omitempty"`
-	// EvictedFrom and EvictedTo are the first and the last eviction whose replacements
-	// are watched: all pods created since.
+	// EvictedFrom and EvictedTo are the times of the first and the last eviction whose replacements are watched: all pods
+	// created since.
 	EvictedFrom time.Time `json:"evictedFrom,omitzero"`
 	EvictedTo   time.Time `json:"evictedTo,omitzero"`
-	// Expected is how many pods there were at the first of these evictions, and
-	// Recommended what was recommended at the last.
+	// Expected is the number of pods at the first of these evictions, and Recommended the recommendation at the last.
 	Expected    int                       `json:"expected,omitempty"`
 	Recommended []vertical.Recommendation `json:"recommended,omitempty"`
-	// Confirmed reports that a replacement came up since as it should. ConfirmedAt is
-	// when the youngest that ever did was created: then admission worked.
+	// Confirmed is set if a replacement has come up correctly since. ConfirmedAt is the creation time of the youngest that
+	// ever did: admission worked then.
 	Confirmed   bool      `json:"confirmed,omitempty"`
 	ConfirmedAt time.Time `json:"confirmedAt,omitzero"`
-	// Judged is the creation time of the youngest pod that was compared with the
-	// recommendation: once, because recommendations change.
+	// Judged is the creation time of the youngest pod that was compared with the recommendation: each is compared once,
+	// because recommendations change.
 	Judged time.Time `json:"judged,omitzero"`
-	// MissingSince is since when there are fewer pods than there should be.
+	// MissingSince is since when there have been too few pods.
 	MissingSince time.Time `json:"missingSince,omitzero"`
 	// Since is when the circuit opened; zero while it is closed.
 	Since time.Time `json:"since,omitzero"`
@@ -52,42 +50,41 @@ type Circuit struct {
 	NotAdmitted NotAdmitted `json:"notAdmitted,omitzero"`
 }
 
-// NotAdmitted is what is remembered of replacements that came up without what is
-// recommended.
+// NotAdmitted records replacements that came up without the recommendation.
 type NotAdmitted struct {
-	// Count is how many evictions in a row had such a replacement.
+	// Count is the number of evictions in a row with such a replacement.
 	Count int `json:"count"`
-	// Created is the creation time of the last such pod, whatever it replaces; At is
-	// when one that replaces an evicted pod was last found.
+	// Created is the creation time of the last such pod, whatever it replaces; At is when one that replaces an evicted pod
+	// was last observed.
 	Created time.Time `json:"created"`
 	At      time.Time `json:"at"`
-	// Until is how long no pod is evicted for it.
+	// Until is the time until which no pod is evicted because of it.
 	Until time.Time `json:"until"`
-	// Refused says that admission left it as it was, so that admission works.
+	// Refused is set if admission left the pod unchanged on purpose, so that admission works.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Clone is a Circuit of its own.
+// Clone returns a copy.
 func (c Circuit) Clone() Circuit {
 	c.Resized = maps.Clone(c.Resized)
 	c.Recommended = slices.Clone(c.Recommended)
 	return c
 }
 
-// Findings are what Observe finds.
+// Findings are the results of Observe.
 type Findings struct {
-	// Troubled are changed pods that did not start, that end with errors since, or
-	// that replace an evicted pod and do not become ready; by their UIDs.
+	// Troubled has the UIDs of changed pods that did not start, that end with errors since, or that replace an evicted pod
+	// and do not become ready.
 	Troubled map[string]bool
-	// Missing is how many pods there should be more.
+	// Missing is the number of missing pods.
 	Missing int
-	// Open is why the circuit is open: reason.CircuitOpen, FailedCreate or NotAdmitted;
-	// None while it is closed.
+	// Open is the reason why the circuit is open: reason.CircuitOpen, FailedCreate or NotAdmitted; None while it is
+	// closed.
 	Open reason.Reason
 }
 
-// Observe checks the changed pods, those that wait for a node too, and whether all
-// pods are there that should be. unchanged reports a pod without what is recommended.
+// Observe checks the changed pods, including those that wait for a node, and whether pods are missing. unchanged
+// reports whether a pod lacks the recommendation.
 func (c *Circuit) Observe(
 	now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool,
 ) Findings {
@@ -116,8 +113,8 @@ func (c *Circuit) Observe(
 	return found
 }
 
-// observePod asks whether the pod was created after an eviction, and whether it is in
-// trouble for what was changed. A resized one that is well for long is forgotten.
+// observePod reports whether the pod was created after an eviction, and whether it fails because of a change. It drops
+// a resized pod that has been fine for long.
 func (c *Circuit) observePod(now time.Time, pod *vertical.Pod) (evicted, troubled bool) {
 	changed, evicted, ok := c.changedAt(pod)
 	switch {
@@ -130,14 +127,13 @@ func (c *Circuit) observePod(now time.Time, pod *vertical.Pod) (evicted, trouble
 	return evicted, false
 }
 
-// replacements are how pods came up that were created after an eviction.
+// replacements summarizes the pods that were created after an eviction.
 type replacements struct {
-	// unadmitted is the youngest that has not got what is recommended.
+	// unadmitted is the youngest without the recommendation.
 	unadmitted *vertical.Pod
-	// ready and starting: there is one that is, or that may become so.
+	// ready is set if one is ready, starting if one may become so.
 	ready, starting bool
-	// youngest is the creation time of the last one, served that of the last that is
-	// ready.
+	// youngest is the creation time of the last one, readyCreated that of the last one that is ready.
 	youngest, readyCreated time.Time
 }
 
@@ -160,8 +156,8 @@ func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
 	}
 }
 
-// missing is how many pods there should be more, once pods were evicted. One whose
-// deletion is stuck counts as there: it is lost, and when another comes is unknown.
+// missing returns the number of missing pods after evictions. A pod that is stuck in deletion counts as present: when
+// its replacement comes is unknown.
 func (c *Circuit) missing(there int, w *Workload) int {
 	if c.EvictedTo.IsZero() || w.Target.Unknown {
 		return 0
@@ -176,7 +172,7 @@ func (c *Circuit) missing(there int, w *Workload) int {
 	return max(0, expected-there)
 }
 
-// recordReplacements records how replacements came up. well says that nothing else is wrong.
+// recordReplacements records how replacements came up. well is set if there is no other problem.
 func (c *Circuit) recordReplacements(now time.Time, came *replacements, well bool) {
 	if came.youngest.After(c.Judged) {
 		c.Judged = came.youngest
@@ -191,8 +187,7 @@ func (c *Circuit) recordReplacements(now time.Time, came *replacements, well boo
 		}
 		c.endRound()
 	case came.unadmitted != nil:
-		// Nothing was evicted for it. It is checked once, and must not count as one that
-		// came up as it should from then on.
+		// It replaces no evicted pod. It is checked once, and must not count as correct from then on.
 		c.NotAdmitted.Created = came.unadmitted.Created
 	case came.ready && well:
 		c.NotAdmitted = NotAdmitted{}
@@ -200,7 +195,7 @@ func (c *Circuit) recordReplacements(now time.Time, came *replacements, well boo
 	}
 }
 
-// openFor returns why the circuit is open, and records since when.
+// openFor returns the reason why the circuit is open, and records since when.
 func (c *Circuit) openFor(now time.Time, found *Findings, w *Workload) reason.Reason {
 	why := reason.None
 	switch {
@@ -226,20 +221,20 @@ func (c *Circuit) openFor(now time.Time, found *Findings, w *Workload) reason.Re
 	}
 	c.Confirmed = false
 	if why == reason.FailedCreate && w.Target.isCountless() && now.Sub(c.Since) > firstPause {
-		// Whether there should be more pods is unknown.
+		// The number of missing pods is unknown.
 		c.endRound()
 	}
 	return why
 }
 
-// endRound forgets evictions whose replacements need not be watched any more.
+// endRound drops evictions whose replacements need no further watching.
 func (c *Circuit) endRound() {
 	c.EvictedFrom, c.EvictedTo, c.MissingSince = time.Time{}, time.Time{}, time.Time{}
 	c.Expected, c.Recommended, c.Confirmed = 0, nil, false
 }
 
-// changedAt is when the pod got resources of ours, and whether it was created after
-// an eviction.
+// changedAt returns when the updater or admission set the pod's resources, and whether it was created after an
+// eviction.
 func (c *Circuit) changedAt(pod *vertical.Pod) (at time.Time, evicted, ok bool) {
 	// Creation times have whole seconds.
 	evicted = !c.EvictedFrom.IsZero() && !pod.Created.Before(c.EvictedFrom.Truncate(time.Second))
@@ -262,7 +257,7 @@ func inTrouble(now time.Time, pod *vertical.Pod, changed time.Time) bool {
 	return false
 }
 
-// isOverdue reports a pod that runs and has not been ready for long.
+// isOverdue reports whether a pod runs and has not been ready for long.
 func isOverdue(now time.Time, pod *vertical.Pod) bool {
 	since := pod.Created
 	if pod.ReadySince.After(since) {
@@ -271,27 +266,26 @@ func isOverdue(now time.Time, pod *vertical.Pod) bool {
 	return !pod.Ready && now.Sub(since) > watchPeriod
 }
 
-// Open reports that no more pods are to be changed.
+// Open reports whether no more pods may be changed.
 func (c *Circuit) Open() bool { return !c.Since.IsZero() }
 
-// AwaitsReplacement reports that a pod was evicted whose replacement has not come up yet: no
-// other pod is evicted until it has.
+// AwaitsReplacement reports whether an evicted pod's replacement has not come up yet: no other pod is evicted until it
+// has.
 func (c *Circuit) AwaitsReplacement() bool { return !c.EvictedTo.IsZero() && !c.Confirmed }
 
-// AllowsCrashed reports that a pod that crashes may be evicted though the circuit is
-// open: a StatefulSet makes no missing pod while one before it crashes, so that none
-// would ever be mended. It is one pod in firstPause, and no further one before another
-// was created for it: refused pods do not always show as FailedCreate.
+// AllowsCrashed reports whether a crashing pod may be evicted although the circuit is open: a StatefulSet does not
+// create a missing pod while an earlier one crashes, so that it would never recover. It permits one pod in firstPause,
+// and the next one only after a replacement was created: refused pods do not always show as FailedCreate.
 func (c *Circuit) AllowsCrashed(now time.Time, w *Workload) bool {
 	if c.Since.IsZero() || w.FailedCreate || now.Sub(c.Since) < firstPause || now.Sub(c.EvictedTo) < firstPause {
 		return false
 	}
-	// The API server's clock says when a pod was created.
+	// Creation times are by the API server's clock.
 	return c.EvictedTo.Before(c.Since) || c.Judged.After(c.EvictedTo.Add(-startTimeout))
 }
 
-// RecordEviction notes an eviction. Pods that are created after the youngest of those that
-// there are now, by the API server's clock, may replace the evicted one.
+// RecordEviction records an eviction. Pods that are created after the youngest of the present ones, by the API server's
+// clock, may be its replacement.
 func (c *Circuit) RecordEviction(now time.Time, pods []vertical.Pod, recommended []vertical.Recommendation) {
 	if c.EvictedFrom.IsZero() {
 		c.EvictedFrom, c.Expected = now, len(pods)
@@ -312,7 +306,7 @@ func newest(pods []vertical.Pod) time.Time {
 	return latest
 }
 
-// RecordResize notes a resize.
+// RecordResize records a resize.
 func (c *Circuit) RecordResize(now time.Time, pod *vertical.Pod) {
 	if c.Resized == nil {
 		c.Resized = map[string]time.Time{}

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// minFailedWorkloads workloads, of more than one namespace, whose replacements come up without
-	// what is recommended are no accident of one of them, nor of one namespace's.
+	// minFailedWorkloads workloads, in minFailedNamespaces namespaces, whose replacements come up without the
+	// recommendation show a problem of the cluster, not of a workload or a namespace.
 	minFailedWorkloads, minFailedNamespaces = 3, 2
-	// minEvictions evictions are allowed within a window, however few pods there are.
+	// minEvictions evictions are permitted within a window, however few pods there are.
 	minEvictions = 10
 )
 
-// ClusterCircuit is what the circuits of all workloads show together.
+// ClusterCircuit combines the circuits of all workloads.
 type ClusterCircuit struct {
 	failed    []failed
 	confirmed time.Time
@@ -25,8 +25,8 @@ type failed struct {
 	NotAdmitted
 }
 
-// Add takes a workload's circuit into account. Pods that the API server would refuse are no sign of a broken admission:
-// their owners write what it would refuse.
+// Add adds a workload's circuit. Pods that the API server would refuse do not show a broken admission: their own
+// settings cause that.
 func (o *ClusterCircuit) Add(namespace string, c *Circuit) {
 	if c.NotAdmitted.Count > 0 && !c.NotAdmitted.Refused {
 		o.failed = append(o.failed, failed{namespace, c.NotAdmitted})
@@ -36,9 +36,9 @@ func (o *ClusterCircuit) Add(namespace string, c *Circuit) {
 	}
 }
 
-// Open reports that several workloads, not all of one namespace, had a replacement
-// without what is recommended since the last one that came up as it should: nothing
-// is evicted in the whole cluster. A pause after the last of them, one pod is tried.
+// Open reports whether several workloads, in several namespaces, had a replacement without the recommendation since the
+// last correct one: then nothing is evicted in the whole cluster. One pause after the last of them, tries permits a
+// test with one pod.
 func (o *ClusterCircuit) Open(now time.Time) (open, tries bool) {
 	since, last, namespaces := 0, time.Time{}, map[string]bool{}
 	for i := range o.failed {
@@ -57,16 +57,14 @@ func (o *ClusterCircuit) Open(now time.Time) (open, tries bool) {
 
 // ClusterBudget bounds evictions over all workloads.
 type ClusterBudget struct {
-	// Percent of all pods that are looked after may be evicted within Window; 0 is no
-	// bound.
+	// Percent of all controlled pods may be evicted within Window; 0 means no limit.
 	Percent float64
 	Window  time.Duration
 
 	evicted []time.Time
 }
 
-// Resume counts pods that were created within the window with what is recommended
-// as evictions of the process before.
+// Resume counts pods that were created with the recommendation within the window as evictions of the previous process.
 func (b *ClusterBudget) Resume(now time.Time, created []time.Time) {
 	for _, at := range created {
 		if now.Sub(at) < b.Window {
@@ -76,7 +74,7 @@ func (b *ClusterBudget) Resume(now time.Time, created []time.Time) {
 	slices.SortFunc(b.evicted, time.Time.Compare)
 }
 
-// Take counts an eviction, if one more of so many pods may be evicted.
+// Take counts an eviction, if the budget for so many pods permits one more.
 func (b *ClusterBudget) Take(now time.Time, pods int) bool {
 	left, isBounded := b.Left(now, pods)
 	switch {
@@ -89,7 +87,7 @@ func (b *ClusterBudget) Take(now time.Time, pods int) bool {
 	return true
 }
 
-// Left is how many of so many pods may still be evicted; false is no bound.
+// Left returns how many of so many pods may still be evicted; false without a limit.
 func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
 	if b.Percent <= 0 {
 		return 0, false
@@ -98,7 +96,7 @@ func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
 	return max(0, most-len(b.evicted)+b.expired(now)), true
 }
 
-// expired is how many evictions count no more.
+// expired returns the number of evictions that no longer count.
 func (b *ClusterBudget) expired(now time.Time) int {
 	old := 0
 	for old < len(b.evicted) && now.Sub(b.evicted[old]) >= b.Window {
@@ -107,7 +105,7 @@ func (b *ClusterBudget) expired(now time.Time) int {
 	return old
 }
 
-// Refund takes back an eviction that was not done.
+// Refund removes an eviction that was not done.
 func (b *ClusterBudget) Refund() {
 	if n := len(b.evicted); n > 0 {
 		b.evicted = b.evicted[:n-1]

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// Within no window are more pods evicted than the percentage allows, whatever is asked when.
+// No window has more evictions than the percentage permits, with requests at any times.
 func TestClusterBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := ClusterBudget{Percent: float64(rapid.IntRange(1, 50).Draw(t, "percent")), Window: 10 * time.Minute}
@@ -39,7 +39,7 @@ func TestClusterBudget(t *testing.T) {
 	})
 }
 
-// What the process before evicted counts, and what was not done does not.
+// The evictions of the last process count; changes that were not made do not.
 func TestClusterBudgetAfterARestart(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	b := ClusterBudget{Percent: 10, Window: 10 * time.Minute}
@@ -66,7 +66,7 @@ func TestClusterBudgetAfterARestart(t *testing.T) {
 	}
 }
 
-// Several workloads that fail in the same way stop the whole cluster, until one replacement comes up as it should.
+// Several workloads that fail in the same way stop the whole cluster until one replacement is as expected.
 func TestOverview(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	failing := func(n int) (all []Circuit) {
@@ -108,8 +108,8 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// Admission works that leaves a pod as it is because the API server would refuse it otherwise: the workload waits, and
-// the cluster does not. So it is after a restart.
+// If admission leaves a pod unchanged because the API server would refuse it otherwise, admission works: the workload
+// waits, the cluster does not. This also holds after a restart.
 func TestRefusedReplacement(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for _, isRefused := range []bool{false, true} {

@@ -7,31 +7,28 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// maxWatched is how long after it was changed a pod can still be the one that opens
-// the circuit: it may take its time to start, and is watched then.
+// maxWatched is the time after its change for which a pod can open the circuit: the time to start, and the time for
+// which it is watched then.
 const maxWatched = startTimeout + watchPeriod
 
-// Past is what the previous process last wrote about the workload.
+// Past is the workload's condition by the previous process.
 type Past struct {
-	// Updating: it was changing pods. Open: it had stopped, as changed pods did not
-	// come up, or new ones were not created. NotAdmitted: as replacements came up
-	// without what is recommended.
+	// Updating is set if it was changing pods; Open if it had stopped because changed pods did not come up or new ones
+	// were not created; NotAdmitted if it had stopped because replacements came up without the recommendation.
 	Updating, Open, NotAdmitted bool
 }
 
-// Resume is the Circuit of a process that begins, from what pods and status show.
-// A replacement does not show whether the updater evicted its predecessor: every pod that
-// admission changed not long ago is watched. If there is none, and pods
-// were being changed, every young one is. One that was changed long ago counts only
-// if it is in trouble and the circuit was open.
+// Resume returns the Circuit of a new process, from the pods and the status. A replacement does not show whether the
+// updater evicted its predecessor: every pod that admission changed recently is watched. If there is none, and pods
+// were being changed, every young pod is. A pod changed long ago counts only if it fails and the circuit was open.
 func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	var c Circuit
 	if past.Updating || past.Open {
-		// What was evicted last may not have been replaced yet.
+		// The last evicted pods may not have been replaced yet.
 		c.EvictedFrom, c.EvictedTo, c.Expected = now, now, len(pods)
 	}
 	if past.NotAdmitted {
-		// How long the pause was is not stored.
+		// The length of the pause is not stored.
 		c.NotAdmitted = NotAdmitted{
 			Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause),
 			Refused: slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Refused }),
@@ -57,8 +54,8 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	return c
 }
 
-// admittedRecently reports whether admission has given a pod its resources of late. Then those
-// that it did not see are older than the recommendation.
+// admittedRecently reports whether admission has set a pod's resources recently. Then pods that it did not change are
+// older than the recommendation.
 func admittedRecently(now time.Time, pods []vertical.Pod) bool {
 	return slices.ContainsFunc(pods,
 		func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= maxWatched })

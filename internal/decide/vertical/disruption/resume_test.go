@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// A process that begins opens the circuit where the one before would have, and not for pods that were not changed.
+// A new process opens the circuit in the same cases as the last one, and not for pods that were not changed.
 func TestResume(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -47,7 +47,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%s: open %t", why, circuit.Open())
 		}
 	}
-	// The pod that replaces what was evicted last comes only later, and without an annotation of admission.
+	// The replacement of the last evicted pod starts later, and without an annotation of admission.
 	c := Resume(now, nil, Past{Updating: true})
 	late := vertical.Pod{UID: "late", Created: now.Add(time.Second), Pending: true}
 	if watch(&c, now.Add(startTimeout+2*time.Second), []vertical.Pod{late}); !c.Open() {
@@ -55,7 +55,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// However often a process begins anew, no more is taken than one that goes on would.
+// With any number of restarts, no more is taken than without.
 func TestEmptiedBucketGivesNoMore(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	taken := 0

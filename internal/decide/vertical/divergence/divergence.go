@@ -1,6 +1,5 @@
-// Package divergence names the places where Plimsoll deliberately decides
-// otherwise than upstream's vertical-pod-autoscaler. With none of them on, a
-// decision equals upstream's, defects included.
+// Package divergence names the places where Plimsoll deliberately decides differently from upstream's
+// vertical-pod-autoscaler. With none of them on, a decision equals upstream's, defects included.
 package divergence
 
 import (
@@ -21,24 +20,21 @@ type family struct{}
 const (
 	// FiniteUpper bounds the upper bound where there is little history.
 	FiniteUpper Set = 1 << iota
-	// LiveContainers divides the floor by the containers that still exist, and
-	// recommends for no others.
+	// LiveContainers divides the floor by the number of existing containers, and recommends for no others.
 	LiveContainers
-	// OpenWindow keeps the memory peak of the open window, and the OOM in it, over a
-	// restart.
+	// OpenWindow keeps the memory peak of the open window, and the OOM in it, across a restart.
 	OpenWindow
 	// KeepHistory keeps samples when the target cannot be looked up for a while.
 	KeepHistory
-	// ZeroMemory lets a first memory sample of 0 be followed by a peak.
+	// ZeroMemory permits a peak after a first memory sample of 0.
 	ZeroMemory
-	// MemoryOnly counts an aggregate with memory samples alone as one that has samples.
+	// MemoryOnly counts memory samples in aggregates without CPU samples.
 	MemoryOnly
-	// StartOOM raises memory of a container that runs out of it before there is any
-	// usage.
+	// StartOOM raises memory of a container that runs out of it before there is a usage sample.
 	StartOOM
 	// OOMLimit raises memory from the limit that was hit, not from the request.
 	OOMLimit
-	// ResetOverrides lets a removed override of a VerticalPodAutoscaler end.
+	// ResetOverrides ends an override that was removed from a VerticalPodAutoscaler.
 	ResetOverrides
 	// LimitRangeOrder keeps lower <= target <= upper under a LimitRange of pods, and
 	// survives containers without a recommendation.
@@ -47,54 +43,47 @@ const (
 	WorkloadBudget
 	// ResizeTimers times each resize by the pod's UID and generation.
 	ResizeTimers
-	// ResizeBackoff waits and tries again before it evicts a pod whose resize failed.
+	// ResizeBackoff retries after a pause before it evicts a pod whose resize failed.
 	ResizeBackoff
 	// CircuitBreaker stops on a workload whose changed pods do not come up.
 	CircuitBreaker
-	// SkipConflict leaves a resource alone that a HorizontalPodAutoscaler has a
-	// utilization target on.
+	// SkipConflict does not change a resource with a utilization target of a HorizontalPodAutoscaler.
 	SkipConflict
-	// ResizeChecks looks before a resize whether it can succeed, and whether an
-	// infeasible one can by now.
+	// ResizeChecks checks before a resize whether it can succeed, and whether an infeasible one can by now.
 	ResizeChecks
-	// InPlaceBudget applies the disruption budget to mode InPlace, and lets a resize
-	// that is under way end.
+	// InPlaceBudget applies the disruption budget to mode InPlace, and waits for a resize in progress.
 	InPlaceBudget
-	// UnchangedRequests leaves a pod alone whose requests would not change.
+	// UnchangedRequests does not change a pod whose requests would stay the same.
 	UnchangedRequests
 	// QuietStatus writes a status only when a recommendation moves by enough to matter.
 	QuietStatus
 	// ImplausibleSamples discards samples that no node could have produced.
 	ImplausibleSamples
-	// SurviveRestart takes the circuit breaker, the timers of resizes and the rate limit
-	// up where the process before left them, as far as the API shows it.
+	// SurviveRestart restores the circuit breaker, the timers of resizes and the rate limit of the previous process, as
+	// far as the API shows them.
 	SurviveRestart
-	// OneObject has the updater take the object of a workload that admission takes, and
-	// leave alone what admission ignores.
+	// OneObject makes the updater use the same object for a workload as admission, and ignore what admission ignores.
 	OneObject
-	// ObservedLease goes by when this process saw the Lease renewed, not by the time
-	// that is written in it.
+	// ObservedLease uses the time at which this process saw the Lease renewed, not the time in the Lease.
 	ObservedLease
 	// ClusterBudget bounds evictions over the whole cluster, and stops them while most
 	// nodes are not ready.
 	ClusterBudget
-	// FirstSample recommends nothing of a resource before there is a sample of it.
+	// FirstSample makes no recommendation for a resource before its first sample.
 	FirstSample
-	// PodResources keeps what is recommended within what the pod requests and may use as
-	// a whole.
+	// PodResources keeps recommendations within the requests and limits of the pod as a whole.
 	PodResources
 	// LimitRequestRatio keeps requests within the maxLimitRequestRatio of LimitRanges.
 	LimitRequestRatio
-	// EvictedStatus believes of an eviction only what the pod's own status says.
+	// EvictedStatus trusts only the pod's own status about an eviction.
 	EvictedStatus
-	// LittleHistory lowers nothing by what little history says.
+	// LittleHistory lowers nothing on the basis of little history.
 	LittleHistory
-	// SampleTime forgets by the times of samples, not by the clock.
+	// SampleTime expires history by the times of samples, not by the clock.
 	SampleTime
-	// AdmissiblePods leaves a new pod as it is where the API server would refuse what is
-	// recommended.
+	// AdmissiblePods does not change a new pod if the API server would refuse the recommendation.
 	AdmissiblePods
-	// EvictionRequirements applies the owner's requirements to what is recommended alone.
+	// EvictionRequirements applies the object's requirements to the recommended resources only.
 	EvictionRequirements
 
 	end
@@ -125,7 +114,7 @@ func (family) Names() names.Names { return known }
 // All lists every divergence in the order of the names.
 func All() []Set { return names.All[family]() }
 
-// former turns names of earlier versions into today's: saved snapshots and command lines have them.
+// former maps the names of earlier versions to the present ones: saved snapshots and command lines contain them.
 var former = strings.NewReplacer("absurd-samples", "implausible-samples")
 
 // Parse reads what Set.String writes. An unknown name is an error that lists the known ones.

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		"default":                      Default,
 		"none":                         None,
 		"finite-upper, resize-backoff": FiniteUpper | ResizeBackoff,
-		// As an earlier version wrote it.
+		// An earlier version printed these names.
 		"quiet-status,absurd-samples": QuietStatus | ImplausibleSamples,
 	} {
 		if got, err := Parse(text); err != nil || got != want {

@@ -24,15 +24,15 @@ const (
 	boundCount = 3
 )
 
-// String is the API's name of the field.
+// String returns the API's name of the field.
 func (b Bound) String() string { return [...]string{"lowerBound", "target", "upperBound"}[b] }
 
-// Estimate is how an amount was arrived at: the number after each step.
+// Estimate has the number after each step of the computation of an amount.
 type Estimate struct {
 	Percentile float64
 	// Used is that percentile of use.
 	Used vertical.Amount
-	// WithMargin is Used and the margin.
+	// WithMargin is Used plus the margin.
 	WithMargin vertical.Amount
 	// Factor widens the bounds while there is little history:
 	//
@@ -40,14 +40,13 @@ type Estimate struct {
 	Factor float64
 	// Widened is WithMargin times the factor.
 	Widened vertical.Amount
-	// Floored is at least the floor, Rounded a multiple of what is rounded to, and Capped
-	// what the owner allows.
+	// Floored is raised to the floor, Rounded is rounded up, and Capped is within the object's bounds.
 	Floored, Rounded, Capped vertical.Amount
-	// CappedBy is what made Capped differ from Rounded.
+	// CappedBy is the bound that made Capped differ from Rounded.
 	CappedBy Cap
 }
 
-// Cap is one of the owner's and the operator's bounds.
+// Cap is one of the bounds of the object and of the flags.
 type Cap uint8
 
 // The bounds.
@@ -64,7 +63,7 @@ func (c Cap) String() string {
 	return [...]string{"", "minAllowed", "maxAllowed", "container-recommendation-max-allowed"}[c]
 }
 
-// capOf is what took an amount to another. A maximum goes before a minimum.
+// capOf returns the bound that changed one amount to the other. A maximum takes precedence over a minimum.
 func capOf(from, to vertical.Amount, r vertical.Resource, own *vertical.ContainerPolicy) Cap {
 	least, _ := own.MinAllowed.Get(r)
 	most, isOwn := own.MaxAllowed.Get(r)
@@ -80,26 +79,25 @@ func capOf(from, to vertical.Amount, r vertical.Resource, own *vertical.Containe
 	}
 }
 
-// widening is how a bound depends on confidence: (1 + multiplier/confidence)^exponent.
+// widening is the formula by which a bound depends on confidence: (1 + multiplier/confidence)^exponent.
 type widening struct{ multiplier, exponent float64 }
 
 var widenings = [boundCount]widening{Lower: {0.001, -2}, Upper: {1, 1}}
 
-// Trace is how a container's recommendation was arrived at.
+// Trace has the steps of a container's recommendation.
 type Trace struct {
 	Container string
-	// Samples is how many CPU samples there are.
+	// Samples is the number of CPU samples.
 	Samples int
-	// Confidence is for how many confidence intervals they go back.
+	// Confidence is the length of the history in confidence intervals.
 	Confidence [vertical.Resources]float64
 	// Floor is the container's share of the pod's.
 	Floor [vertical.Resources]vertical.Amount
-	// Controlled are the resources that are recommended, Skipped those among the owner's
-	// that a horizontal autoscaler has.
+	// Controlled marks the resources that are recommended, Skipped those of the object's that a horizontal autoscaler
+	// controls.
 	Controlled, Skipped [vertical.Resources]bool
-	// Unmeasured are resources that are not recommended as nothing is known of them:
-	// neither a sample, nor that the container ran out of memory. Only the divergence
-	// first-sample leaves any out.
+	// Unmeasured marks the resources without a recommendation because they have neither a sample nor an out-of-memory
+	// kill. The divergence first-sample omits them; without it none is omitted.
 	Unmeasured [vertical.Resources]bool
 	Estimates  [vertical.Resources][boundCount]Estimate
 }
@@ -110,7 +108,7 @@ type Estimator struct {
 	floor  [vertical.Resources]vertical.Amount
 }
 
-// podMin is the floor of a pod. Upstream takes CPU to cores and back.
+// podMin returns the floor of a pod. Upstream takes CPU to cores and back.
 func (p *Policy) podMin(r vertical.Resource) vertical.Amount {
 	if r == vertical.CPU {
 		return vertical.AmountOf(float64(p.PodMin[r]*0.001) * 1000)
@@ -118,7 +116,7 @@ func (p *Policy) podMin(r vertical.Resource) vertical.Amount {
 	return vertical.AmountOf(p.PodMin[r] * 1024 * 1024)
 }
 
-// For is the estimator for a pod of that many containers, which share the floor.
+// For returns the estimator for a pod of that many containers, which share the floor.
 func For(p *Policy, containers int) *Estimator {
 	e := &Estimator{policy: p}
 	for r := range vertical.Resource(vertical.Resources) {
@@ -127,8 +125,7 @@ func For(p *Policy, containers int) *Estimator {
 	return e
 }
 
-// Container is the recommendation for the containers of a name, and how it was
-// arrived at. skipped resources are left alone.
+// Container returns the recommendation for the containers of a name, and its steps. It omits skipped resources.
 func (e *Estimator) Container(
 	name string, c *usage.Container, skipped [vertical.Resources]bool,
 ) (vertical.Recommendation, Trace) {
@@ -167,7 +164,7 @@ func (e *Estimator) Container(
 	return rec, trace
 }
 
-// estimate goes the way of one amount up to rounding.
+// estimate computes one amount up to rounding.
 func (e *Estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, confidence float64) Estimate {
 	percentiles := &e.policy.Percentiles[r]
 	percentile := [boundCount]float64{Lower: percentiles.Lower, Target: percentiles.Target, Upper: percentiles.Upper}[b]
@@ -184,8 +181,8 @@ func (e *Estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, c
 	return made
 }
 
-// atLeast is the confidence, with the divergence finite-upper at least that of one
-// sample for the upper bound: without any it would be infinite.
+// atLeast returns the confidence, with the divergence finite-upper at least that of one sample for the upper bound:
+// without any it would be infinite.
 func (e *Estimator) atLeast(confidence float64, r vertical.Resource, b Bound) float64 {
 	if b == Upper && e.policy.Has(divergence.FiniteUpper) {
 		return max(confidence, float64(time.Minute)/float64(e.policy.ConfidenceInterval[r]))

@@ -24,7 +24,7 @@ func policy(on divergence.Set) *Policy {
 	return &p
 }
 
-// steady is a container that used the same for so long, measured every minute.
+// steady returns a container with constant usage for that long, measured every minute.
 func steady(p *Policy, d time.Duration, cpuMilli, memoryBytes vertical.Amount) *usage.Container {
 	var c usage.Container
 	for after := time.Duration(0); after <= d; after += time.Minute {
@@ -86,8 +86,8 @@ func TestWithoutSamples(t *testing.T) {
 	}
 }
 
-// Before anything is known the floor is no recommendation: larger requests would be cut down to it, and begin to
-// throttle, or to run out of memory. Each resource waits for itself: an OOM says nothing of CPU.
+// Without samples the minimum is not recommended: it would lower larger requests, and the containers would throttle or
+// run out of memory. This applies to each resource alone: an OOM is no sample of CPU.
 func TestFirstSample(t *testing.T) {
 	p := policy(divergence.FirstSample)
 	p.Containers = []vertical.ContainerPolicy{{Container: "web", Controlled: vertical.Controls(),
@@ -119,7 +119,7 @@ func TestFirstSample(t *testing.T) {
 	}
 }
 
-// What is known of a container goes a step at a time.
+// The trace has each step of the estimate.
 func TestTrace(t *testing.T) {
 	p := policy(divergence.Default)
 	p.Round = [vertical.Resources]int{50, 1 << 20}
@@ -163,7 +163,7 @@ func TestWhatIsLeftAlone(t *testing.T) {
 
 func TestRounding(t *testing.T) {
 	p := policy(divergence.None)
-	p.Round = [vertical.Resources]int{0, -5} // upstream leaves such alone
+	p.Round = [vertical.Resources]int{0, -5} // upstream does not round these
 	if got := p.round(vertical.CPU, 101); got != 101 {
 		t.Errorf("rounded to nothing: %d", got)
 	}
@@ -187,8 +187,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// With every divergence on, whatever was used: lower <= target <= upper, and none
-// without end.
+// With every divergence on and any usage, lower <= target <= upper, and each is finite.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := policy(divergence.Default)

@@ -2,8 +2,8 @@
 //
 //	percentile of use → margin → confidence → floor → rounding → caps of the owner
 //
-// It is upstream's recommender's arithmetic, with every divergence off to the last
-// unit, and keeps the number after each step.
+// It is the arithmetic of upstream's recommender, exactly so with every divergence off, and it keeps the number after
+// each step.
 package estimate
 
 import (
@@ -14,13 +14,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// Percentiles are which shares of samples are covered.
+// Percentiles are the fractions of samples that the amounts cover.
 type Percentiles struct{ Target, Lower, Upper float64 }
 
-// Policy is what flags and the object's owner ask for. Each field has the flag of
-// upstream that is in its comment.
+// Policy has the settings of the flags and of the object. The comment of each field names upstream's flag.
 type Policy struct {
-	// Usage has the divergences, too.
+	// Usage includes the divergences.
 	Usage usage.Policy
 	// MarginFraction: --recommendation-margin-fraction.
 	MarginFraction float64
@@ -32,24 +31,21 @@ type Policy struct {
 	// PodMin is the floor of a pod, shared by its containers, in thousandths of a core and
 	// in MiB: --pod-recommendation-min-cpu-millicores, --pod-recommendation-min-memory-mb.
 	PodMin [vertical.Resources]float64
-	// Round is of what recommendations are multiples: --round-cpu-millicores,
-	// --round-memory-bytes.
+	// Round is the unit to which recommendations are rounded up: --round-cpu-millicores, --round-memory-bytes.
 	Round [vertical.Resources]int
-	// HumanizeMemory leaves two decimals of the largest unit: --humanize-memory.
+	// HumanizeMemory rounds to two decimals of the largest unit: --humanize-memory.
 	HumanizeMemory bool
-	// MaxAllowed applies where the owner has no maximum:
-	// --container-recommendation-max-allowed-{cpu,memory}.
+	// MaxAllowed applies if the object has no maximum: --container-recommendation-max-allowed-{cpu,memory}.
 	MaxAllowed vertical.Amounts
 
 	// Containers are the owner's policies.
 	Containers []vertical.ContainerPolicy
-	// WholeCPUs are the containers that get whole CPUs: those with the annotation
-	// vpa-post-processor.kubernetes.io/NAME_integerCPU=true, if
-	// --cpu-integer-post-processor-enabled is set.
+	// WholeCPUs has the containers that get whole CPUs: those with the annotation
+	// vpa-post-processor.kubernetes.io/NAME_integerCPU=true, if --cpu-integer-post-processor-enabled is set.
 	WholeCPUs []string
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy {
 	percentiles := Percentiles{Target: 0.9, Lower: 0.5, Upper: 0.95}
 	return Policy{

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// round rounds up to a multiple of what the flag says.
+// round rounds up to a multiple of the flag's unit.
 func (p *Policy) round(r vertical.Resource, amount vertical.Amount) vertical.Amount {
 	if to := p.Round[r]; to > 1 {
 		multiples := math.Ceil(float64(amount) / float64(to))
@@ -28,12 +28,12 @@ func roundToWhole(estimates *[boundCount]Estimate) {
 	}
 }
 
-// formats are how upstream writes estimates (QuantityFromMemoryAmount in
-// pkg/recommender/model/types.go): memory in binary units where it is whole ones.
+// formats are those of upstream's estimates (QuantityFromMemoryAmount in pkg/recommender/model/types.go): memory in
+// binary units if it is a whole number of them.
 var formats = [vertical.Resources]vertical.Format{vertical.CPU: vertical.DecimalSI, vertical.Memory: vertical.BinarySI}
 
-// humanized is the amount that is left of bytes written with two decimals of the
-// largest binary unit that fits, rounded up to whole bytes.
+// humanized returns bytes rounded to two decimals of the largest binary unit that fits, and then rounded up to whole
+// bytes.
 func humanized(bytes vertical.Amount) vertical.Amount {
 	for _, unit := range []vertical.Amount{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
 		if bytes >= unit {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// filled has samples in that many buckets.
+// filled returns a histogram with samples in that many buckets.
 func filled(buckets uint64) *Histogram {
 	h := &Histogram{}
 	for i := range buckets {

@@ -2,18 +2,17 @@ package histogram
 
 import "math"
 
-// perGroup is how many buckets share a word for their numbers.
+// perGroup is the number of buckets that share a word for their numbers.
 const perGroup = 8
 
-// cells are the buckets that have a weight, in ascending order, packed: groups of
-// nine words, of which the first has the numbers of eight buckets in its eight
-// bytes, and the others their weights. The last group is as short as it can be.
+// cells has the buckets with a weight, in ascending order, packed in groups of nine words: the first has the numbers of
+// eight buckets in its eight bytes, the others their weights. The last group is as short as possible.
 type cells []uint64
 
-// len is how many there are: every nine words have eight.
+// len returns the number of cells: every nine words have eight.
 func (c cells) len() int { return len(c) - (len(c)+perGroup)/(perGroup+1) }
 
-// words is how many words n cells take.
+// words returns the number of words for n cells.
 func words(n int) int { return n + (n+perGroup-1)/perGroup }
 
 func (c cells) bucket(i int) uint64 {
@@ -34,7 +33,7 @@ func (c cells) set(i int, bucket uint64, weight float64) {
 	c.setWeight(i, weight)
 }
 
-// find is where the bucket is, or where it belongs.
+// find returns the index of the bucket, or the index to insert it at.
 func (c cells) find(bucket uint64) (i int, found bool) {
 	low, high := 0, c.len()
 	for low < high {
@@ -48,8 +47,8 @@ func (c cells) find(bucket uint64) (i int, found bool) {
 	return low, low < c.len() && c.bucket(low) == bucket
 }
 
-// insert makes room for one more at i. There is never more room than that: new
-// buckets are rare, and what is kept of each container counts.
+// insert inserts a cell at i. It allocates no spare capacity: new buckets are rare, and there is a histogram for each
+// container.
 func (c cells) insert(i int, bucket uint64, weight float64) cells {
 	n := c.len()
 	size := words(n + 1)
@@ -68,7 +67,7 @@ func (c cells) insert(i int, bucket uint64, weight float64) cells {
 	return c
 }
 
-// keep leaves out those that the test does not want, in place.
+// keep removes the cells for which wanted is false, in place.
 func (c cells) keep(wanted func(weight float64) bool) cells {
 	n := 0
 	for i := range c.len() {
@@ -90,5 +89,5 @@ func (c cells) clone() cells {
 	return copied
 }
 
-// A bucket's number fits into a byte, or this does not compile.
+// A bucket's number must fit into a byte; otherwise this does not compile.
 const _ = uint8(Buckets - 1)

@@ -9,11 +9,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// maxWeight is what the heaviest bucket of a checkpoint weighs.
+// maxWeight is the weight of the heaviest bucket in a checkpoint.
 const maxWeight = 10000
 
-// Checkpoint is a histogram as upstream's version v3 keeps it: less exact, and
-// without the buckets that are light.
+// Checkpoint is a histogram in upstream's version v3: less exact, and without light buckets.
 type Checkpoint struct {
 	Reference time.Time
 	// Weights has the buckets' weights, scaled so that the heaviest is 10000.
@@ -21,7 +20,7 @@ type Checkpoint struct {
 	Total   float64
 }
 
-// Save is the histogram's checkpoint.
+// Save returns the histogram's checkpoint.
 func (h *Histogram) Save() Checkpoint {
 	c := Checkpoint{Reference: h.reference.Time(), Weights: map[int]uint32{}, Total: h.total}
 	heaviest := 0.0
@@ -42,7 +41,7 @@ func (h *Histogram) Save() Checkpoint {
 	return c
 }
 
-// Check says what is wrong with a checkpoint that no recommender can have saved.
+// Check returns an error for a checkpoint that no recommender can have saved.
 func (c Checkpoint) Check() error {
 	if math.IsNaN(c.Total) || math.IsInf(c.Total, 0) || c.Total < 0 {
 		return fmt.Errorf("total weight is %v", c.Total)
@@ -58,7 +57,7 @@ func (c Checkpoint) Check() error {
 	return nil
 }
 
-// Load is the histogram of a checkpoint.
+// Load returns the histogram of a checkpoint.
 func Load(c Checkpoint) (Histogram, error) {
 	if err := c.Check(); err != nil {
 		return Histogram{}, err

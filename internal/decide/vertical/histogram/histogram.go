@@ -1,7 +1,6 @@
-// Package histogram has distributions of CPU and memory use that forget: a
-// sample's weight halves with each half-life. Buckets grow by a twentieth each, as
-// upstream's do, so that checkpoints mean the same; but only those that have a
-// weight take memory. All arithmetic is upstream's, in its order, to the last bit.
+// Package histogram has decaying distributions of CPU and memory use: a sample's weight halves with each half-life.
+// Each bucket is larger than the last by a twentieth, as upstream's, so that checkpoints are compatible; but only
+// buckets with a weight take memory. All arithmetic is upstream's, in its order, to the last bit.
 package histogram
 
 import (
@@ -12,39 +11,38 @@ import (
 )
 
 const (
-	// Buckets is how many there are: the last begins above 1000 cores, or 1 TB.
+	// Buckets is the number of buckets: the last one starts above 1000 cores, or 1 TB.
 	Buckets = 176
-	// epsilon is the weight below which a bucket counts as empty: a thousandth of the
-	// least weight of a sample.
+	// epsilon is the weight below which a bucket counts as empty: a thousandth of the smallest weight of a sample.
 	epsilon = 1e-4
-	// maxDecayExponent is by how many half-lives samples are at most weighted up before
-	// the reference moves to them.
+	// maxDecayExponent is the largest number of half-lives by which samples are weighted up before the reference moves to
+	// them.
 	maxDecayExponent = 100
 )
 
 var (
-	// growth is how much wider each bucket is than the one before. It is no constant,
-	// because upstream subtracts 1 from it at run time, where 0.05 is not 0.05.
+	// growth is the ratio of a bucket's width to that of the last one. It is no constant, because upstream subtracts 1
+	// from it at run time, with a result other than 0.05.
 	growth = 1.05
-	// vanishing is a weight that disappears in a sum with a bucket that is not empty: float64 has 53 bits.
+	// vanishing is a weight that does not change a sum with a bucket that is not empty: float64 has 53 bits.
 	vanishing = math.Ldexp(epsilon, -64)
 	// first is the end of the first bucket: 0.01 cores, 10 MB.
 	first = [vertical.Resources]float64{0.01, 1e7}
 )
 
-// Shape is what the buckets of a resource are, and how fast they forget.
+// Shape has the bounds of a resource's buckets, and their half-life.
 type Shape struct {
 	// First is the end of the first bucket, in cores or bytes.
 	First    float64
 	HalfLife time.Duration
 }
 
-// ShapeOf is the shape of upstream's histograms of that resource.
+// ShapeOf returns the shape of upstream's histograms of that resource.
 func ShapeOf(r vertical.Resource, halfLife time.Duration) Shape {
 	return Shape{First: first[r], HalfLife: halfLife}
 }
 
-// Find is the bucket of a value: floor(log_growth(value*(growth-1)/first + 1)).
+// Find returns the bucket of a value: floor(log_growth(value*(growth-1)/first + 1)).
 func (s Shape) Find(value float64) uint64 {
 	if value < s.First {
 		return 0
@@ -56,7 +54,7 @@ func (s Shape) Find(value float64) uint64 {
 	return uint64(bucket)
 }
 
-// Start is the least value of a bucket: first * (growth^bucket - 1)/(growth - 1).
+// Start returns the least value of a bucket: first * (growth^bucket - 1)/(growth - 1).
 func (s Shape) Start(bucket uint64) float64 {
 	if bucket == 0 {
 		return 0
@@ -64,16 +62,16 @@ func (s Shape) Start(bucket uint64) float64 {
 	return s.First * (math.Pow(growth, float64(bucket)) - 1) / (growth - 1)
 }
 
-// Max is the largest value that a percentile can have.
+// Max returns the largest value that a percentile can have.
 func (s Shape) Max() float64 { return s.Start(Buckets - 1) }
 
-// Histogram is how weight lies over buckets. The zero value is empty. All of its
-// samples must have come by the same Shape.
+// Histogram is the distribution of weight over buckets. The zero value is empty. All of its samples must have been
+// added with the same Shape.
 type Histogram struct {
 	cells cells
-	// total is the weight of all samples, those of empty buckets too.
+	// total is the weight of all samples, including those of empty buckets.
 	total float64
-	// reference is when a sample's weight is its own: later samples weigh more.
+	// reference is the time at which a sample has its own weight: later samples weigh more.
 	reference vertical.Stamp
 }
 
@@ -84,8 +82,7 @@ func (h *Histogram) Add(s Shape, value, weight float64, at time.Time) {
 	h.total += float64(weight)
 }
 
-// Subtract takes away a sample that was added. What would be left of less than
-// epsilon is nothing.
+// Subtract removes a sample that was added. A remainder below epsilon becomes zero.
 func (h *Histogram) Subtract(s Shape, value, weight float64, at time.Time) {
 	weight *= h.decay(s, at)
 	h.total = subtract(h.total, float64(weight))
@@ -111,8 +108,8 @@ func (h *Histogram) plus(bucket uint64, weight float64) {
 	}
 }
 
-// Merge adds the samples of other, which stays as it is. The older of the two is
-// first taken to the other's reference.
+// Merge adds the samples of other, which it does not change. It first moves the older of the two to the other's
+// reference.
 func (h *Histogram) Merge(s Shape, other *Histogram) {
 	switch {
 	case h.reference.Before(other.reference):
@@ -128,16 +125,16 @@ func (h *Histogram) Merge(s Shape, other *Histogram) {
 	h.total += other.total
 }
 
-// Align takes the histogram to the other's reference, if that is younger. What
-// then has too little weight to count no longer does.
+// Align moves the histogram to the other's reference, if that is later. Buckets whose weight becomes too small no
+// longer count.
 func (h *Histogram) Align(s Shape, other *Histogram) {
 	if h.reference.Before(other.reference) {
 		h.shift(s, other.reference.Time())
 	}
 }
 
-// Percentile is the end of the bucket in which that share of the weight is
-// reached, or the start of the last; 0 if there is none.
+// Percentile returns the end of the bucket in which that fraction of the weight is reached, or the start of the last
+// bucket; 0 if the histogram is empty.
 func (h *Histogram) Percentile(s Shape, percentile float64) float64 {
 	low, high := h.span()
 	if low > high {
@@ -158,10 +155,10 @@ func (h *Histogram) IsEmpty() bool {
 	return low > high
 }
 
-// Filled is how many buckets have a weight.
+// Filled returns the number of buckets with a weight.
 func (h *Histogram) Filled() int { return h.cells.len() }
 
-// Reference is when a sample's weight is its own; the zero time before the first.
+// Reference returns the time at which a sample has its own weight; the zero time before the first.
 func (h *Histogram) Reference() time.Time { return h.reference.Time() }
 
 // Clone shares nothing with h.
@@ -169,8 +166,7 @@ func (h *Histogram) Clone() Histogram {
 	return Histogram{cells: h.cells.clone(), total: h.total, reference: h.reference}
 }
 
-// span is the first and last of the cells that count; without any, the first is
-// after the last.
+// span returns the first and last of the cells that count; without any, the first is after the last.
 func (h *Histogram) span() (low, high int) {
 	high = h.cells.len() - 1
 	for low <= high && h.cells.weight(low) < epsilon {
@@ -182,7 +178,7 @@ func (h *Histogram) span() (low, high int) {
 	return low, high
 }
 
-// decay is 2^((at - reference)/half-life).
+// decay returns 2^((at - reference)/half-life).
 func (h *Histogram) decay(s Shape, at time.Time) float64 {
 	reference := h.reference.Time()
 	if h.reference.IsZero() || at.After(reference.Add(time.Duration(int64(s.HalfLife)*maxDecayExponent))) {
@@ -192,9 +188,8 @@ func (h *Histogram) decay(s Shape, at time.Time) float64 {
 	return math.Exp2(float64(at.Sub(reference)) / float64(s.HalfLife))
 }
 
-// shift moves the reference to a multiple of the half-life near that time. Only
-// what counts is scaled, as upstream does, and the total. What has vanished is
-// left out.
+// shift moves the reference to a multiple of the half-life near that time. As upstream, it scales the total and only
+// the buckets that count, and drops those that have vanished.
 func (h *Histogram) shift(s Shape, to time.Time) {
 	to = to.Round(s.HalfLife)
 	factor := 0.0

@@ -23,7 +23,7 @@ func TestStart(t *testing.T) {
 		0: 0, 1: 0.01, 2: 0.0205, 10: 0.12577892535548821, 50: 2.0934799571507351, 100: 26.1002515692607,
 		174: 972.4756275284379, 175: 1021.1094089048601,
 	} {
-		// Six decimals of it were written down, or all: no start is a power of two.
+		// Saved starts have six decimals or all: no start is a power of two.
 		if got := cpu.Start(bucket); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("bucket %d begins at %v cores, want %v", bucket, got, want)
 		}
@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A thousand samples of up to a core, one a minute.
+// hundredths has a thousand samples of up to a core, one a minute.
 func hundredths() *Histogram {
 	h := &Histogram{}
 	for i := range 1000 {
@@ -93,7 +93,7 @@ func TestLastBucket(t *testing.T) {
 	}
 }
 
-// The weight doubles with each half-life, so a later sample counts for all before.
+// The weight doubles with each half-life, so that one later sample weighs as much as all before.
 func TestDecay(t *testing.T) {
 	var h Histogram
 	for range 15 {
@@ -127,7 +127,7 @@ func TestReferenceMovesAfterAHundredHalfLives(t *testing.T) {
 	}
 }
 
-// Upstream's Merge shifts its argument.
+// Upstream's Merge changes its argument.
 func TestMergeLeavesItsArgumentAlone(t *testing.T) {
 	older, younger := hundredths(), &Histogram{}
 	younger.Add(cpu, 2, 0.1, began.Add(30*day))
@@ -169,7 +169,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// A weight that just counts when saved may not when loaded (upstream: #7726).
+// A weight that is just large enough when saved may be too small when loaded (upstream: #7726).
 func TestLoadedBelowEpsilon(t *testing.T) {
 	var h Histogram
 	h.Add(cpu, 0.5, 1, began)

@@ -2,18 +2,17 @@ package histogram
 
 import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
-// Packed is the histograms of a container's resources, their buckets in one piece
-// of memory: there are as many as there are containers.
+// Packed has the histograms of a container's resources, with their buckets in one slice, to save memory for each
+// container.
 type Packed struct {
 	words cells
-	// cut is where memory's begin.
+	// cut is the index at which memory's buckets begin.
 	cut       int
 	total     [vertical.Resources]float64
 	reference [vertical.Resources]vertical.Stamp
 }
 
-// Get is the histogram of one resource. Its weights are those in p; after a change
-// it must be Put back.
+// Get returns the histogram of one resource. Its weights are those in p; after a change it must be Put back.
 func (p *Packed) Get(r vertical.Resource) Histogram {
 	words := p.words[:p.cut:p.cut]
 	if r == vertical.Memory {
@@ -22,12 +21,12 @@ func (p *Packed) Get(r vertical.Resource) Histogram {
 	return Histogram{cells: words, total: p.total[r], reference: p.reference[r]}
 }
 
-// Put takes a histogram instead of the one of that resource.
+// Put replaces the histogram of that resource.
 func (p *Packed) Put(r vertical.Resource, h Histogram) {
 	was, other := p.Get(r), p.Get(1-r)
 	p.total[r], p.reference[r] = h.total, h.reference
 	if len(h.cells) == len(was.cells) {
-		copy(was.cells, h.cells) // onto itself, unless it moved meanwhile
+		copy(was.cells, h.cells) // onto itself, unless h has a new slice
 		return
 	}
 	words := make(cells, len(h.cells)+len(other.cells))

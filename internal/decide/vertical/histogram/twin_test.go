@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// twin is a histogram as one would write it first: every bucket is there, and the
-// first and last that count are searched every time.
+// twin is a simple histogram: it stores every bucket, and always searches the first and last that count.
 type twin struct {
 	weight    [Buckets]float64
 	total     float64
@@ -90,8 +89,7 @@ func (d *twin) percentile(s Shape, p float64) float64 {
 	return s.Start(uint64(min(last+1, Buckets-1)))
 }
 
-// operations takes a histogram and its twin through what the bytes say: eight
-// each.
+// operations applies the operations in the bytes, eight for each, to a histogram and its twin.
 func operations(t *testing.T, text []byte) {
 	at := began
 	var h [2]Histogram
@@ -160,7 +158,7 @@ func TestAgainstTwin(t *testing.T) {
 	})
 }
 
-// sample is one of a series.
+// sample is a sample of a series.
 type sample struct {
 	value float64
 	at    time.Time
@@ -210,7 +208,7 @@ func TestAddThenSubtract(t *testing.T) {
 		if math.Abs(h.total-before.total) > 1e-9*before.total+epsilon*float64(len(extra)) {
 			r.Fatalf("a total of %v became %v", before.total, h.total)
 		}
-		// Of a sample older than some weeks less than epsilon is left, which is dropped.
+		// After some weeks, a sample weighs less than epsilon, and is dropped.
 		if h.Filled() > before.Filled()+len(extra) {
 			r.Fatalf("%d buckets became %d", before.Filled(), h.Filled())
 		}

@@ -12,37 +12,34 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// Policy is when a difference is worth a change.
+// Policy says which differences are worth a change.
 type Policy struct {
-	// MinChange is the least difference of a pod whose requests are within bounds
-	// (--pod-update-threshold).
+	// MinChange is the smallest difference that changes a pod whose requests are within bounds (--pod-update-threshold).
 	MinChange float64
-	// Lifetime is how old such a pod must be
-	// (--in-recommendation-bounds-eviction-lifetime-threshold).
+	// Lifetime is the age from which such a pod is changed (--in-recommendation-bounds-eviction-lifetime-threshold).
 	Lifetime time.Duration
-	// AfterOOM is within what time of its start a container must have run out of
-	// memory, and how long ago at most (--evict-after-oom-threshold).
+	// AfterOOM is the longest time from a container's start to an out-of-memory kill, and from that until now, for which
+	// the kill counts (--evict-after-oom-threshold).
 	AfterOOM     time.Duration
 	Containers   []vertical.ContainerPolicy
 	Requirements []Requirement
-	// Unrestricted reports that the owner gave no update policy at all.
+	// Unrestricted is set if the object has no update policy.
 	Unrestricted bool
 	Divergences  divergence.Set
 }
 
 // Priority orders pods.
 type Priority struct {
-	// Outside reports a request that is out of bounds or missing.
+	// Outside is set if a request is out of bounds or missing.
 	Outside bool
-	// ScaleUp reports that a container should have more.
+	// ScaleUp is set if a container should have more.
 	ScaleUp bool
 	// Difference is the sum over the resources of |requested-recommended|/requested.
 	Difference float64
 }
 
-// Of is the pod's priority. The formula is upstream's (pkg/updater/priority/
-// priority_processor.go, v1.8.1): a missing request counts as none, and a sum of
-// nothing as one thousandth of a unit.
+// Of returns the pod's priority. The formula is upstream's (pkg/updater/priority/ priority_processor.go, v1.8.1): a
+// missing request counts as 0, and a sum of 0 as one thousandth of a unit.
 func Of(pod *vertical.Pod, recommended []vertical.Recommendation) Priority {
 	var p Priority
 	var requests, targets [vertical.Resources]int64
@@ -85,7 +82,7 @@ func outside(rec *vertical.Recommendation, r vertical.Resource, request vertical
 	return hasLower && request < lower || hasUpper && request > upper
 }
 
-// milli is an amount in thousandths of cores or bytes.
+// milli returns an amount in thousandths of cores or bytes.
 func milli(r vertical.Resource, a vertical.Amount) int64 {
 	if r == vertical.CPU {
 		return int64(a)
@@ -93,8 +90,8 @@ func milli(r vertical.Resource, a vertical.Amount) int64 {
 	return arithmetic.Saturate.MulDiv(int64(a), 1000, 1)
 }
 
-// Compare is negative where a pod of priority p goes before one of priority q:
-// the one that needs more goes first, then the one that differs most.
+// Compare returns a negative number if a pod of priority p comes before one of priority q: first the one that needs
+// more, then the one that differs most.
 func (p Priority) Compare(q Priority) int {
 	switch {
 	case p.ScaleUp != q.ScaleUp:
@@ -110,9 +107,8 @@ func (p Priority) Compare(q Priority) int {
 	return 0
 }
 
-// Evaluate says whether the pod should get what is recommended for it, and why: of
-// the reasons OutsideRange, QuickOOM and LongLived are for it, all others
-// against it.
+// Evaluate returns whether the pod should get its recommendation, and why: the reasons OutsideRange, QuickOOM and
+// LongLived mean that it should, all others that it should not.
 func (p *Policy) Evaluate(
 	now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation,
 ) (Priority, reason.Reason) {
@@ -137,12 +133,12 @@ func (p *Policy) Evaluate(
 	return priority, reason.LongLived
 }
 
-// IsUpdate reports whether a reason of Evaluate is for a change.
+// IsUpdate reports whether a reason of Evaluate means a change.
 func IsUpdate(r reason.Reason) bool {
 	return r == reason.OutsideRange || r == reason.QuickOOM || r == reason.LongLived
 }
 
-// unchanged reports that each container requests what it should.
+// unchanged reports whether each container requests its recommendation.
 func unchanged(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	for i := range pod.Containers {
 		container := &pod.Containers[i]
@@ -161,8 +157,7 @@ func unchanged(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	return true
 }
 
-// quickOOM reports that a container that is looked after ran out of memory soon
-// after it had started, and that this is not long ago.
+// quickOOM reports whether a controlled container ran out of memory soon after its start, and recently.
 func (p *Policy) quickOOM(now time.Time, pod *vertical.Pod) bool {
 	return slices.ContainsFunc(pod.Containers, func(c vertical.PodContainer) bool {
 		return c.Crashed.OutOfMemory && pod.IsObserved(c.Name) && !vertical.PolicyOf(p.Containers, c.Name).Off &&

@@ -53,7 +53,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Compare is a total order of the numbers that occur.
+// Compare is a total order of the numbers that can occur.
 func TestCompareOrders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(label string) Priority {
@@ -69,7 +69,7 @@ func TestCompareOrders(t *testing.T) {
 	})
 }
 
-// The difference is never negative nor anything but a number, and a pod that requests what it should has none.
+// The difference is a number and not negative, and zero for a pod that requests its target.
 func TestDifferenceIsANumber(t *testing.T) {
 	amounts := rapid.Custom(func(t *rapid.T) vertical.Amounts {
 		var a vertical.Amounts
@@ -178,7 +178,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// Of a resource that is not recommended, neither a missing request lets a pod be changed, nor a target of nothing.
+// For a resource without a recommendation, neither a missing request nor a zero target permits a change.
 func TestRequirementsAreAboutWhatIsRecommended(t *testing.T) {
 	memory := func(bytes vertical.Amount) vertical.Amounts { return vertical.Amounts{}.With(vertical.Memory, bytes) }
 	require := func(d Direction, r vertical.Resource) []Requirement {

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Direction is which way a change must go.
+// Direction is the required direction of a change.
 type Direction uint8
 
 // The directions. An unknown value of the API is never fulfilled.
@@ -25,9 +25,8 @@ type Requirement struct {
 	Direction Direction
 }
 
-// MeetsRequirements reports whether the owner's requirements let the pod be changed, by an
-// eviction or a resize: one container fulfils all of them, or lacks a request that is
-// recommended.
+// MeetsRequirements reports whether the object's requirements permit a change of the pod, by an eviction or a resize:
+// one container fulfils all of them, or lacks a request that is recommended.
 func (p *Policy) MeetsRequirements(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	if p.Unrestricted {
 		return true
@@ -57,7 +56,7 @@ func (p *Policy) meets(requests, target vertical.Amounts) bool {
 			if !wanted && onlyTargets {
 				return false
 			}
-			// Upstream takes a resource without a target for one with a target of nothing.
+			// Upstream treats a resource without a target as one with a target of 0.
 			return required.Direction == Higher && to > from || required.Direction == Lower && to < from
 		})
 	})

@@ -2,9 +2,8 @@ package priority
 
 import "slices"
 
-// Rotate puts workloads in order, beginning after the one where the last pass
-// ended: under a rate limit, each has its turn. (Upstream takes them as its map
-// gives them.)
+// Rotate sorts workloads, starting after the one at which the last pass was stopped: with a rate limit, each gets its
+// turn. (Upstream uses the order of its map.)
 func Rotate(keys []string, last string) []string {
 	sorted := slices.Sorted(slices.Values(keys))
 	at, found := slices.BinarySearch(sorted, last)

@@ -20,7 +20,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// However few have their turn in a pass, and whatever comes and goes, who stays has a turn within as many passes as
+// Although few pods have a turn in each pass, and others come and go, each pod has a turn within as many passes as
 // there are others.
 func TestEveryPodGetsItsTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

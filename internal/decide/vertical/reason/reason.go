@@ -1,8 +1,8 @@
-// Package reason names why the vertical side changes a pod, or leaves it as it
-// is. Status, events, logs and metrics show these names and no others.
+// Package reason names the reasons why the vertical side changes a pod, or does not. Status, events, logs and metrics
+// use exactly these names.
 package reason
 
-// Reason is why something happens to a pod or does not.
+// Reason is why a pod is changed, or is not.
 type Reason uint8
 
 // The reasons. None is the zero value: nothing blocks the change.
@@ -24,21 +24,21 @@ const (
 
 	// Why no change is needed.
 
-	// NoRecommendation: there is nothing to apply yet.
+	// NoRecommendation: there is no recommendation yet.
 	NoRecommendation
-	// NotStarted: it is not known since when the pod runs.
+	// NotStarted: the start of the pod is unknown.
 	NotStarted
-	// WithinBounds: the requests are good enough for a pod of its age.
+	// WithinBounds: the requests are close enough for a pod of its age.
 	WithinBounds
-	// SmallDifference: the requests are nearly what is recommended.
+	// SmallDifference: the requests are close to the recommendation.
 	SmallDifference
-	// NothingChanges: the requests are what is recommended.
+	// NothingChanges: the requests equal the recommendation.
 	NothingChanges
-	// Capped: the requests are what a bound leaves of what is recommended.
+	// Capped: the requests equal the recommendation within its bounds.
 	Capped
-	// Conflict: a HorizontalPodAutoscaler divides by what would have to change.
+	// Conflict: a HorizontalPodAutoscaler divides by the requests that would have to change.
 	Conflict
-	// LittleHistory: there are too few samples to lower requests by.
+	// LittleHistory: there are too few samples to lower requests.
 	LittleHistory
 	// Boosted: the pod still has its start-up boost.
 	Boosted
@@ -47,31 +47,29 @@ const (
 
 	// What blocks a change.
 
-	// EvictionRequirements: the change does not go in a direction that the owner allows.
+	// EvictionRequirements: the change is not in a direction that the object permits.
 	EvictionRequirements
-	// MinReplicas: the workload has fewer pods than the owner wants to see disrupted.
+	// MinReplicas: the workload has fewer pods than the object requires for disruptions.
 	MinReplicas
-	// UnknownReplicas: it is unknown how many pods there should be.
+	// UnknownReplicas: the desired number of pods is unknown.
 	UnknownReplicas
-	// DisruptionBudget: enough pods of the workload are away for now.
+	// DisruptionBudget: no more pods of the workload may be unavailable now.
 	DisruptionBudget
 	// PodDisruptionBudget: the API server refused the eviction.
 	PodDisruptionBudget
-	// RateLimit: the pass ended before it was this pod's turn.
+	// RateLimit: the pass ended before this pod.
 	RateLimit
-	// CircuitOpen: pods that were changed before did not come up.
+	// CircuitOpen: pods that were changed earlier did not come up.
 	CircuitOpen
-	// NotAdmitted: a pod that replaced an evicted one came up without what is
-	// recommended.
+	// NotAdmitted: the replacement of an evicted pod came up without the recommendation.
 	NotAdmitted
 	// FailedCreate: pods of the workload are not created.
 	FailedCreate
-	// WaitingForReplacement: a pod was evicted, and its replacement has not come up yet.
+	// WaitingForReplacement: the replacement of an evicted pod has not come up yet.
 	WaitingForReplacement
-	// ClusterNotAdmitted: replacements of several workloads came up without what is
-	// recommended.
+	// ClusterNotAdmitted: replacements of several workloads came up without the recommendation.
 	ClusterNotAdmitted
-	// ClusterBudget: enough pods of the cluster were evicted for now.
+	// ClusterBudget: no more pods of the cluster may be evicted now.
 	ClusterBudget
 	// NodesNotReady: most nodes are not ready.
 	NodesNotReady
@@ -81,24 +79,24 @@ const (
 	PodPending
 	// ResizeUnderway: the kubelet is still busy with the last change.
 	ResizeUnderway
-	// ResizeError: the kubelet says that the last change went wrong. It tries again.
+	// ResizeError: the kubelet reports an error of the last change. It tries again.
 	ResizeError
-	// InfeasibleBefore: the node refused the like before, and nothing has become less.
+	// InfeasibleBefore: the node refused a similar change before, and no recommendation has decreased since.
 	InfeasibleBefore
-	// BackingOff: the last attempt failed not long ago.
+	// BackingOff: the last attempt failed recently.
 	BackingOff
-	// Refused: an admission policy, a webhook or a quota does not let the resize pass.
+	// Refused: an admission policy, a webhook or a quota refuses the resize.
 	Refused
-	// Failed: the API server answered with an error.
+	// Failed: the API server returned an error.
 	Failed
 
-	// What a resize would break: the checks before one.
+	// The results of the checks before a resize.
 
 	// NoResize: the server has no pods/resize.
 	NoResize
-	// OldKubelet: the node's kubelet cannot resize.
+	// OldKubelet: the node's kubelet does not support resizes.
 	OldKubelet
-	// NotLinux: only nodes with Linux can resize.
+	// NotLinux: only Linux nodes support resizes.
 	NotLinux
 	// QoSClass: the pod's quality of service would change, which the API forbids.
 	QoSClass
@@ -110,21 +108,21 @@ const (
 	NodeTooSmall
 	// NodeFull: the node's other pods leave no room.
 	NodeFull
-	// StaticPolicy: the kubelet gives the pod processors or memory of its own.
+	// StaticPolicy: the kubelet assigns processors or memory exclusively to the pod.
 	StaticPolicy
 	// Swap: the kubelet does not change the memory of a container that may swap.
 	Swap
 	// MemoryInUse: the new limit would be below what the container uses now.
 	MemoryInUse
-	// MemoryUnknown: the memory limit would fall, and what is used is unknown.
+	// MemoryUnknown: the memory limit would fall, and the present use is unknown.
 	MemoryUnknown
-	// PodResources: the containers would not fit into what the pod as a whole has.
+	// PodResources: the containers would not fit into the pod's own resources.
 	PodResources
 	// RequestAboveLimit: a request would be above its limit, such as one of 0.
 	RequestAboveLimit
 	// InitContainer: the recommendation is for an init container.
 	InitContainer
-	// FixedHeap: the program would not use more memory before it is restarted.
+	// FixedHeap: the program would not use more memory before a restart.
 	FixedHeap
 
 	end
@@ -155,7 +153,7 @@ var names = [end]string{
 	InitContainer:     "InitContainer", FixedHeap: "FixedHeap",
 }
 
-// String is the name in CamelCase, as conditions require.
+// String returns the name in CamelCase, as conditions require.
 func (r Reason) String() string { return names[r] }
 
 // All lists every reason but None.

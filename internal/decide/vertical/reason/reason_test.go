@@ -2,7 +2,7 @@ package reason
 
 import "testing"
 
-// Two reasons with one name, or one without, would look alike in a status.
+// A status cannot distinguish two reasons with the same name, or without one.
 func TestEachHasAName(t *testing.T) {
 	seen := map[string]Reason{}
 	for _, r := range All() {

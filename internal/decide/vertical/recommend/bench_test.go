@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// BenchmarkDecide is one object with two containers in two pods, a sample of each
-// a minute.
+// BenchmarkDecide decides on one object with two containers in two pods, with a sample of each a minute.
 func BenchmarkDecide(b *testing.B) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.seen.Pods = []string{"a", "b"}
@@ -36,7 +35,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkQuietDecide has no samples: what a decision costs that learns nothing.
+// BenchmarkQuietDecide decides without new samples.
 func BenchmarkQuietDecide(b *testing.B) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)

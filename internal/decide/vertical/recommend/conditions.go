@@ -13,8 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// The types of conditions. The first five are upstream's, LowConfidence one that
-// it names and never sets.
+// The types of conditions. The first five are upstream's, LowConfidence is one that upstream defines and never sets.
 const (
 	RecommendationProvided = "RecommendationProvided"
 	NoPodsMatched          = "NoPodsMatched"
@@ -23,8 +22,7 @@ const (
 	LowConfidence          = "LowConfidence"
 	// ImplausibleSamples is true for an hour after such a sample.
 	ImplausibleSamples = "ImplausibleSamples"
-	// DamagedCheckpoint is true until a checkpoint is saved instead, and for as long as
-	// what was recommended before is a floor.
+	// DamagedCheckpoint is true until a new checkpoint is saved, and while the earlier recommendation is a floor.
 	DamagedCheckpoint = "DamagedCheckpoint"
 )
 
@@ -32,8 +30,7 @@ const (
 	noPods = "No pods match this VPA object"
 	// absurdFor keeps the condition from flapping.
 	absurdFor = time.Hour
-	// enough is the confidence below which little is known: one sample a minute for a
-	// whole confidence interval.
+	// enough is the confidence below which history is little: one sample a minute for a whole confidence interval.
 	enough = 1
 )
 
@@ -44,11 +41,10 @@ var warned = []string{
 	status.CPUContended.String(),
 }
 
-// Owned are the types of the conditions that the recommender writes. Others' stay as
-// they are.
+// Owned has the types of the conditions that the recommender writes. It does not change others.
 var Owned = append([]string{RecommendationProvided, NoPodsMatched, ConfigDeprecated, LowConfidence}, warned...)
 
-// conditions are the published ones, changed by what is now known.
+// conditions returns the published conditions with the changes of this decision.
 func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) []condition.Condition {
 	set := &conditionSet{now: now}
 	if o.Published != nil {
@@ -99,7 +95,7 @@ func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
 			damaged = append(damaged, fmt.Sprintf("%s: %s", c.Name, c.Damage))
 		}
 	}
-	// After a restart the status alone says what was damaged.
+	// After a restart only the status has the damaged containers.
 	if len(damaged) > 0 || !s.keepsFloor(set.now) {
 		set.when(DamagedCheckpoint, len(damaged) > 0, "HistoryLost", strings.Join(damaged, "; "))
 	}
@@ -121,7 +117,7 @@ func unsure(traces []Trace) []string {
 	return names
 }
 
-// conditionSet is the conditions as they are made.
+// conditionSet collects the conditions.
 type conditionSet struct {
 	now time.Time
 	all []condition.Condition
@@ -132,7 +128,7 @@ func (s *conditionSet) put(kind string, is condition.Status, reason, message str
 		condition.Condition{Type: kind, Status: is, Reason: reason, Message: message, Since: s.now})
 }
 
-// when makes a condition true, or takes it away.
+// when sets a condition to true, or removes it.
 func (s *conditionSet) when(kind string, isTrue bool, reason, message string) {
 	if isTrue {
 		s.put(kind, condition.True, reason, message)
@@ -141,7 +137,7 @@ func (s *conditionSet) when(kind string, isTrue bool, reason, message string) {
 	}
 }
 
-// events are those of conditions that have just become true.
+// events returns those of conditions that have just become true.
 func events(before *status.Published, now []condition.Condition) []Event {
 	var made []Event
 	for i := range now {

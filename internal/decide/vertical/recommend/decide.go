@@ -13,38 +13,37 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// Decision is what one object's status should say, and why.
+// Decision is the status of one object, and the reasons.
 type Decision struct {
 	// Recommendations are sorted by container.
 	Recommendations []vertical.Recommendation
-	// Conditions are all that the status should have, sorted by type.
+	// Conditions has all conditions of the status, sorted by type.
 	Conditions []condition.Condition
-	// Write is why the status should be written.
+	// Write is the reason to write the status.
 	Write status.WriteReason
-	// Events are to be recorded, once.
+	// Events has the events to record, once.
 	Events []Event
 	// Traces explain the recommendations, in the same order.
 	Traces []Trace
-	// Discarded are the samples that nothing was learnt from, but for those that are
-	// merely not new.
+	// Discarded has the samples that were not used, except those that are merely not new.
 	Discarded []Discarded
 }
 
-// Trace is how a container's recommendation was arrived at.
+// Trace has the steps of a container's recommendation.
 type Trace struct {
 	estimate.Trace
-	// Contention is the highest of its pods.
+	// Contention is the highest of the container's pods.
 	Contention cpucontention.Shares
 }
 
-// Discarded is a sample that was left out.
+// Discarded is a sample that was not used.
 type Discarded struct {
 	Pod, Container string
 	Resource       vertical.Resource
 	Why            string
 }
 
-// Event is what an owner should hear of.
+// Event is an event on the object.
 type Event struct {
 	Warning         bool
 	Reason, Message string
@@ -55,7 +54,7 @@ type Event struct {
 func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 	next, discarded := learn(now, &p, s, &o)
 	if next.Written.IsZero() {
-		next.Written = vertical.StampOf(now) // from here on the refreshing of the status is counted
+		next.Written = vertical.StampOf(now) // the status counts as refreshed now
 	}
 	d := Decision{Discarded: discarded}
 	floor := next.keepsFloor(now)
@@ -71,9 +70,9 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 			rec = next.raise(&p, rec, &trace)
 		}
 		if rec.Target.IsEmpty() && trace.Unmeasured != [vertical.Resources]bool{} {
-			continue // its floor would be all that there is to say
+			continue // the recommendation would be its floor alone
 		}
-		// Nothing is left where all is fought over. The API takes no empty target.
+		// If all resources are in conflict, the target is empty, which the API refuses.
 		if skipped == [vertical.Resources]bool{} || !rec.Target.IsEmpty() {
 			d.Recommendations = append(d.Recommendations, rec)
 		}
@@ -87,11 +86,9 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 	return d, next
 }
 
-// choose is the containers that are recommended for: those that something is known
-// of, or that exist, without those that the owner leaves out. With the divergence
-// live-containers only those that exist, unless the workload has no pods at all:
-// it will have the same containers when it has pods again. Where a floor applies, its
-// containers need no samples.
+// choose returns the containers to recommend for: those with a history, or that exist, except those that the object
+// switches off. With the divergence live-containers only those that exist, unless the workload has no pods at all: it
+// will have the same containers when it has pods again. If a floor applies, its containers need no samples.
 func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	if o.Lookup.Problem != "" && !p.keepsHistory(o) {
 		return nil
@@ -110,7 +107,7 @@ func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	return chosen
 }
 
-// contention is the highest of a container's pods.
+// contention returns the highest of a container's pods.
 func contention(o *Observation, container string) cpucontention.Shares {
 	var highest cpucontention.Shares
 	for i := range o.Samples {

@@ -23,7 +23,7 @@ var webHPA = conflict.Name{Kind: "HorizontalPodAutoscaler", Name: "web"}
 
 var began = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// workload is an object that is decided over and over.
+// workload is an object with many decisions.
 type workload struct {
 	policy   Policy
 	state    State
@@ -41,7 +41,7 @@ func newWorkload(on divergence.Set, containers ...string) *workload {
 	return w
 }
 
-// has says which containers each pod has.
+// has sets the containers of each pod.
 func (w *workload) has(containers ...string) {
 	w.seen.Containers = nil
 	for _, name := range containers {
@@ -49,7 +49,7 @@ func (w *workload) has(containers ...string) {
 	}
 }
 
-// uses has each container of pod a use that much from now on.
+// uses sets the usage of each container from now on.
 func (w *workload) uses(cpuMilli, memoryBytes vertical.Amount) {
 	w.seen.Samples = nil
 	for _, c := range w.seen.Containers {
@@ -58,7 +58,7 @@ func (w *workload) uses(cpuMilli, memoryBytes vertical.Amount) {
 	}
 }
 
-// pass decides once, and writes what is worth it.
+// pass decides once, and writes the status if there is a reason.
 func (w *workload) pass() {
 	for i := range w.seen.Samples {
 		w.seen.Samples[i].At = w.now
@@ -103,7 +103,7 @@ func TestFloorIsSharedByLiveContainers(t *testing.T) {
 		containers []string
 		cpuMilli   vertical.Amount
 	}{
-		divergence.None:           {[]string{"app", "old"}, 12}, // the one that is gone has its share
+		divergence.None:           {[]string{"app", "old"}, 12}, // the container that is gone still counts
 		divergence.LiveContainers: {[]string{"app"}, 25},
 	} {
 		w := newWorkload(on, "app", "old")
@@ -149,7 +149,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// Looking up the target fails for a while.
+// For a while the target cannot be looked up.
 func TestKeepHistory(t *testing.T) {
 	for on, want := range map[divergence.Set]struct {
 		during, after []string
@@ -164,7 +164,7 @@ func TestKeepHistory(t *testing.T) {
 		if w.state, err = w.state.Restore(&w.policy, "app", saved, began); err != nil {
 			t.Fatal(err)
 		}
-		w.has() // no such container yet: all is from before the restart
+		w.has() // no such container yet: all data is from before the restart
 		w.pass()
 		if len(w.recommended()) != 1 {
 			t.Fatalf("with %s nothing is made of the checkpoint", on)
@@ -189,7 +189,7 @@ func TestKeepHistory(t *testing.T) {
 	}
 }
 
-// One that is wrong, not merely unknown, has nothing recommended.
+// A wrong target has no recommendation, unlike an unknown one.
 func TestUnsupportedTarget(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.uses(100, 1<<28)
@@ -244,8 +244,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestAllIsFoughtOver: a container of which nothing is left is not recommended for, as the API takes no empty target;
-// the condition and the trace have the reason.
+// TestAllIsFoughtOver: a container whose resources are all in conflict has no recommendation, because the API does not
+// accept an empty target; the condition and the trace have the reason.
 func TestAllIsFoughtOver(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)
@@ -263,7 +263,7 @@ func TestAllIsFoughtOver(t *testing.T) {
 	}
 }
 
-// A sample that never came so far is reported like one that did.
+// A sample that the recommender refused before the decision is reported like one that the decision discards.
 func TestRefusedSamples(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.uses(100, 1<<28)
@@ -333,7 +333,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	}
 }
 
-// Steady use is written seldom, and a change at once.
+// The status is written seldom while usage is constant, and at once after a change.
 func TestQuietStatus(t *testing.T) {
 	for on, want := range map[divergence.Set]struct{ firstDay, secondDay int }{
 		divergence.None:        {1440, 1440},
@@ -359,7 +359,7 @@ func TestQuietStatus(t *testing.T) {
 	}
 }
 
-// A pod that runs out of memory before anybody measured it is raised.
+// A pod that runs out of memory before its first sample gets a higher recommendation.
 func TestStartOOM(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.seen.OOMs = []OOM{{Container: "app",
@@ -369,7 +369,7 @@ func TestStartOOM(t *testing.T) {
 	if target < 612<<20 {
 		t.Errorf("the target is %d after running out of 512 MiB", target)
 	}
-	w.pass() // the pod's status still says it
+	w.pass() // the pod's status still has the OOM
 	if again, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory); again != target {
 		t.Errorf("seen once more, it is %d", again)
 	}
@@ -411,7 +411,7 @@ func TestDecideChangesNothingBefore(t *testing.T) {
 	}
 }
 
-// A container without samples for eight days is dropped, and not saved any more.
+// A container without samples for eight days is dropped, and no longer saved.
 func TestSettleForgets(t *testing.T) {
 	w := newWorkload(divergence.Default&^divergence.SampleTime, "app")
 	w.uses(100, 1<<28)

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// TestFindings: a finding is a condition for as long as it is true, an event once, and a
-// reason to write. What was not looked for stays as it is.
+// TestFindings: a finding is a condition while it holds, an event once, and a reason to write the status. A finding
+// that was not checked stays the same.
 func TestFindings(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.uses(100, 1<<28)

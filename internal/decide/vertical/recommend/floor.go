@@ -13,16 +13,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// floorFor is how long what was recommended before history was lost is a floor: a day
-// has the busy hours, too.
+// floorFor is the time for which the recommendation from before a loss of history is a floor: a day includes the busy
+// hours.
 const floorFor = 24 * time.Hour
 
-// noCheckpoint is the damage of a container that was recommended for and has none.
+// noCheckpoint is the damage of a container that has a recommendation and no checkpoint.
 const noCheckpoint = "there is no checkpoint of it"
 
-// Resume is the State in which a process begins that has read what is known of an
-// object. Where nothing is known of what the status recommends by, the status is a
-// floor; so it is where it says itself that history was lost, as a process before found.
+// Resume returns the State of a new process, after it has read the object's history. The status is a floor if its
+// recommendation has no history, or if it reports itself that history was lost, as an earlier process found.
 func (s State) Resume(p *Policy, now time.Time, published *status.Published) State {
 	if !p.Has(divergence.LittleHistory) || published == nil {
 		return s
@@ -48,8 +47,7 @@ func (s *State) keepsFloor(now time.Time) bool {
 	return !s.Lost.IsZero() && now.Sub(s.Lost.Time()) < floorFor
 }
 
-// raise raises what is recommended to the floor, where there are samples of less than a
-// confidence interval.
+// raise raises the recommendation to the floor, if the samples span less than a confidence interval.
 func (s *State) raise(p *Policy, rec vertical.Recommendation, trace *estimate.Trace) vertical.Recommendation {
 	floor, ok := vertical.RecommendationOf(s.Floor, rec.Container)
 	if !ok {

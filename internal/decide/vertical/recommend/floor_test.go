@@ -12,7 +12,7 @@ import (
 
 const mi = 1 << 20
 
-// week is a workload that is busy by day, after a week, at midnight.
+// week returns a workload that is busy by day, at midnight after a week.
 func week(on divergence.Set) *workload {
 	w := newWorkload(on, "app")
 	for range 7 * 24 * 60 {
@@ -22,7 +22,7 @@ func week(on divergence.Set) *workload {
 	return w
 }
 
-// byTheHour uses 1800m and 3.5 GiB by day, 100m and 700 MiB at night.
+// byTheHour sets the usage to 1800m and 3.5 GiB by day, 100m and 700 MiB at night.
 func (w *workload) byTheHour() {
 	if hour := w.now.Hour(); hour >= 8 && hour < 20 {
 		w.uses(1800, 3500*mi)
@@ -40,9 +40,8 @@ func (w *workload) target() (cpu, memory vertical.Amount) {
 	return cpu, memory
 }
 
-// History is lost while the workload is idle: what was recommended stays for a day,
-// until its busy hours are known again. So it does over another restart, without
-// pods, and where there is no checkpoint at all.
+// The history is lost while the workload is idle: the last recommendation stays for a day, until the busy hours are
+// known again. This also holds over another restart, without pods, and without a checkpoint.
 func TestLostHistoryLowersNothing(t *testing.T) {
 	for why, lost := range map[string]func(w *workload) State{
 		"damaged": func(w *workload) State {
@@ -99,8 +98,8 @@ func TestLostHistoryLowersNothing(t *testing.T) {
 	}
 }
 
-// What is damaged for good is so for a day: a container that is gone has no other checkpoint ever, and with the history
-// from Prometheus no container has.
+// A permanent loss ends after a day as well: a container that is gone never has another checkpoint, and with the
+// history from Prometheus no container has one.
 func TestDamageEndsWithoutACheckpoint(t *testing.T) {
 	for why, lost := range map[string]func(w *workload) State{
 		"gone, and recommended for": func(w *workload) State {
@@ -126,7 +125,7 @@ func TestDamageEndsWithoutACheckpoint(t *testing.T) {
 	}
 }
 
-// With the divergence off the first sample at night decides, as upstream.
+// With the divergence off, the first sample at night determines the recommendation, as with upstream.
 func TestLostHistoryWithoutDivergence(t *testing.T) {
 	w := week(divergence.Default &^ divergence.LittleHistory)
 	w.state = State{}.Damaged("app", "unreadable").Resume(&w.policy, w.now, w.seen.Published)
@@ -137,7 +136,7 @@ func TestLostHistoryWithoutDivergence(t *testing.T) {
 	}
 }
 
-// What the owner caps is capped, and what is not controlled any more is not recommended.
+// The policy's caps apply, and a resource that is not controlled any more has no recommendation.
 func TestFloorIsCapped(t *testing.T) {
 	w := week(divergence.Default)
 	w.policy.Containers = []vertical.ContainerPolicy{{
@@ -151,7 +150,7 @@ func TestFloorIsCapped(t *testing.T) {
 	}
 }
 
-// A new object is recommended for by what little is known.
+// A new object has a recommendation from its little history.
 func TestNewObjectHasNoFloor(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.state = w.state.Resume(&w.policy, w.now, w.seen.Published)
@@ -164,8 +163,7 @@ func TestNewObjectHasNoFloor(t *testing.T) {
 	}
 }
 
-// The clock of the leader's node is wrong by nine days for a while: nothing is forgotten,
-// and nothing that is empty is there to be saved.
+// The clock of the leader's node is nine days ahead for a while: no history is dropped, and no empty one is saved.
 func TestClockThatIsAheadForgetsNothing(t *testing.T) {
 	for on, want := range map[divergence.Set]bool{
 		divergence.Default: true, divergence.Default &^ divergence.SampleTime: false,
@@ -176,7 +174,7 @@ func TestClockThatIsAheadForgetsNothing(t *testing.T) {
 		before, _ := w.target()
 		right := w.now
 		w.now = w.now.Add(9 * 24 * time.Hour)
-		w.seen.Samples = nil // their times are the nodes'
+		w.seen.Samples = nil // samples have the times of other nodes' clocks
 		w.pass()
 		saved, _ := w.state.Checkpoint(&w.policy, "app", w.now)
 		w.now = right
@@ -189,7 +187,7 @@ func TestClockThatIsAheadForgetsNothing(t *testing.T) {
 	}
 }
 
-// A container that has gone for good is forgotten by the samples of the others.
+// The times of other containers' samples decide when a container that is gone is dropped.
 func TestOldContainerIsForgottenBySamples(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "old")
 	w.uses(100, 200*mi)

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden plays the lives of workloads, each with every divergence off and on.
+// TestGolden plays the timelines of workloads, each with every divergence off and on.
 func TestGolden(t *testing.T) {
 	const mib = 1 << 20
 	for name, tell := range map[string]func(s *story){
@@ -86,7 +86,7 @@ type story struct {
 
 func (s *story) say(sentence string) { fmt.Fprintf(s.text, "%s\n", sentence) }
 
-// tell waits that long, decides, and writes down why.
+// tell advances the time, decides, and prints the sentence with the result.
 func (s *story) tell(sentence string, after time.Duration) {
 	s.lives(after)
 	s.pass()

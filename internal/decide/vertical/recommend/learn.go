@@ -9,26 +9,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// absurd is what no machine has: a million cores, a pebibyte.
+// absurd is the amount that no machine has: a million cores, a pebibyte.
 var absurd = [vertical.Resources]vertical.Amount{1e9, 1 << 50}
 
-// maxAhead is by how much a sample may be newer than now: clocks differ.
+// maxAhead is the largest time by which a sample may be newer than now: clocks differ.
 const maxAhead = 10 * time.Minute
 
-// learner takes an observation into a state.
+// learner adds an observation to a state.
 type learner struct {
 	policy *Policy
 	now    time.Time
 	state  State
-	// policies are the containers', as the owner overrides flags.
+	// policies has those of the containers, with the object's overrides.
 	policies map[string]*usage.Policy
 	discard  []Discarded
 	// lost is set while the target cannot be looked up.
 	lost bool
 }
 
-// learn is the state after the observation, in upstream's order: pods, samples,
-// running out of memory, pods that are gone. The state before stays as it is.
+// learn returns the state after the observation, in upstream's order: pods, samples, out-of-memory kills, deleted pods.
+// It does not change the state before.
 func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarded) {
 	l := &learner{policy: p, now: now, state: s, policies: map[string]*usage.Policy{}, lost: o.Lookup.Problem != ""}
 	l.state.Containers = slices.Clone(s.Containers)
@@ -36,7 +36,7 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 		l.state.Containers[i].Usage = l.state.Containers[i].Usage.Clone()
 	}
 	l.state.Decided = vertical.StampOf(now)
-	known := !p.keepsHistory(o) // while it is not known which pods there are, those before are meant
+	known := !p.keepsHistory(o) // while the pods are unknown, use those from before
 	if known {
 		l.appear(o)
 	}
@@ -58,20 +58,19 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 	return l.state, l.discard
 }
 
-// keepsHistory reports whether history is used although the target is not known.
+// keepsHistory reports whether history is used although the target is unknown.
 func (p *Policy) keepsHistory(o *Observation) bool {
 	return o.Lookup.Problem != "" && o.Lookup.Transient && p.Has(divergence.KeepHistory)
 }
 
-// container is the one of that name and its policy. The pointer is valid until the
-// next container is made.
+// container returns the container of that name and its policy. The pointer is valid until the next container is added.
 func (l *learner) container(name string) (*Container, *usage.Policy) {
 	c := l.state.container(name)
 	policy := l.policies[name]
 	if policy == nil {
 		own := vertical.PolicyOf(l.policy.Containers, name)
 		if l.lost && !l.policy.Has(divergence.ResetOverrides) {
-			own.OOM, own.Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{} // upstream has lost whose container it is
+			own.OOM, own.Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{} // upstream has lost the object
 		}
 		under := c.Usage.ApplyOverrides(l.policy.Usage, own)
 		policy = &under
@@ -82,7 +81,7 @@ func (l *learner) container(name string) (*Container, *usage.Policy) {
 
 func (l *learner) appear(o *Observation) {
 	for _, present := range o.Containers {
-		// No policy yet: an override applies to what exists.
+		// Do not set the policy yet: an override applies to what exists.
 		if c := l.state.container(present.Container); !c.Present {
 			c.Usage.RecordPresent(l.now)
 		}
@@ -93,8 +92,8 @@ func (l *learner) appear(o *Observation) {
 	}
 }
 
-// dropGone drops the windows of pods that are gone. As upstream does, it also drops the
-// separate part of a checkpoint if the target cannot be looked up.
+// dropGone drops the windows of deleted pods. As upstream does, it also drops the separate part of a checkpoint if the
+// target cannot be looked up.
 func (l *learner) dropGone(o *Observation) {
 	pods := make(map[string]bool, len(o.Pods))
 	for _, pod := range o.Pods {
@@ -147,8 +146,8 @@ func (l *learner) reject(d Discarded) {
 	l.discard, l.state.Absurd = append(l.discard, d), vertical.StampOf(l.now)
 }
 
-// Refuse says what is wrong with a sample; it is empty if nothing is. Code that
-// merges samples must check each of them, because a sum hides an implausible one.
+// Refuse returns what is wrong with a sample; empty if nothing is. Code that merges samples must check each of them,
+// because a sum hides an implausible one.
 func (p *Policy) Refuse(now time.Time, r vertical.Resource, amount vertical.Amount, at time.Time) string {
 	switch {
 	case amount < 0:

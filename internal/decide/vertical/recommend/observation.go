@@ -10,29 +10,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// Observation is what is seen of one object and its workload.
+// Observation is the input about one object and its workload.
 type Observation struct {
 	Lookup Lookup
 	// Generation is the object's.
 	Generation int64
-	// Pods are all that belong to the workload and are not pending, by UID.
+	// Pods has the UIDs of all pods of the workload that are not pending.
 	Pods []string
-	// Containers are those of these pods. Init containers do not count, nor do sidecars
-	// among them.
+	// Containers has the containers of these pods, without init containers, including sidecars among these.
 	Containers []Present
-	// Samples are at most one of each container of a pod in a recommender-interval, in
-	// order of time; see usage.Summary.
+	// Samples has at most one sample of each container of a pod in a recommender-interval, in order of time; see
+	// usage.Summary.
 	Samples []Sample
-	// Refused are samples that never came so far: one for each container and resource
-	// and reason in a recommender-interval.
+	// Refused has samples that were refused earlier: one for each container and resource and reason in a
+	// recommender-interval.
 	Refused []Discarded
 	OOMs    []OOM
-	// Conflicts are what horizontal autoscalers control; they are left alone if
-	// SkipsConflicts.
+	// Conflicts has the resources that horizontal autoscalers control; these are not recommended if SkipsConflicts is set.
 	Conflicts      []conflict.Conflict
 	SkipsConflicts bool
-	// Findings are what is wrong with the object beside what was measured. The condition
-	// of a kind that is not among them stays as it is.
+	// Findings has the results of checks other than of samples. The condition of a kind without a finding does not change.
 	Findings []status.Finding
 	// Published is the object's status; nil if it has none.
 	Published *status.Published
@@ -40,29 +37,28 @@ type Observation struct {
 
 // Lookup is the result of looking up the object that is scaled.
 type Lookup struct {
-	// Problem is why it cannot be known which pods belong to it, in upstream's text;
-	// empty if it can.
+	// Problem is why its pods cannot be determined, in upstream's text; empty if they can.
 	Problem string
-	// Transient is set where looking it up failed, not where it is wrong.
+	// Transient is set if the lookup failed, as opposed to a wrong reference.
 	Transient bool
 }
 
-// Present is a container that so many pods have.
+// Present is a container, and the number of pods that have it.
 type Present struct {
 	Container string
 	Pods      int
 }
 
-// Sample is what one container of a pod used.
+// Sample is the use of one container of a pod.
 type Sample struct {
 	Pod, Container string
 	At             time.Time
-	// Use lacks what was not measured.
+	// Use lacks resources that were not measured.
 	Use        vertical.Amounts
 	Contention cpucontention.Shares
 }
 
-// OOM is that a container of a pod ran out of memory.
+// OOM is an out-of-memory kill of a container of a pod.
 type OOM struct {
 	Container string
 	usage.OOM

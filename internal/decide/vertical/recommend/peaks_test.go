@@ -10,9 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// A container has 1 GiB, and 4 GiB for some seconds now and then. What is recommended of
-// four samples a minute is no less than what upstream does, which looks once a minute at
-// some moment.
+// A container uses 1 GiB, and 4 GiB for some seconds now and then. The recommendation from four samples a minute is at
+// least upstream's, which has one sample a minute.
 func TestMemoryPeaksAreKept(t *testing.T) {
 	const gi = 1 << 30
 	for _, peak := range []struct{ lasts, every time.Duration }{
@@ -49,7 +48,7 @@ func TestMemoryPeaksAreKept(t *testing.T) {
 	}
 }
 
-// Running out of memory with more than any machine has, or in the future, teaches nothing.
+// An OOM with more memory than any machine has, or in the future, is ignored.
 func TestAbsurdOutOfMemory(t *testing.T) {
 	for why, oom := range map[string]usage.OOM{
 		"more than any machine has": {Pod: "a", At: began, Request: 1<<50 + 1},

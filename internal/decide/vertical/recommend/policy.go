@@ -1,20 +1,18 @@
-// Package recommend decides what the containers of one workload should request,
-// and what the VerticalPodAutoscaler's status says about it. It is upstream's
-// recommender for one object; with every divergence off its numbers are upstream's
-// to the last unit.
+// Package recommend decides the requests of the containers of one workload, and the VerticalPodAutoscaler's status. It
+// is upstream's recommender for one object; with every divergence off its numbers equal upstream's exactly.
 package recommend
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 )
 
-// Policy is what flags and the object's owner ask for.
+// Policy has the settings of the flags and of the object.
 type Policy struct {
 	estimate.Policy
-	// CountContention takes being throttled, and waiting for a CPU, for demand; see
-	// cpucontention. It is not upstream's, and off by default.
+	// CountContention counts throttling and waiting for a CPU as demand; see cpucontention. Upstream does not have it, and
+	// it is off by default.
 	CountContention bool
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy { return Policy{Policy: estimate.DefaultPolicy()} }

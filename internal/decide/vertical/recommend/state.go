@@ -10,43 +10,41 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// collectEvery is how often aggregates without samples are looked for: upstream's
-// interval.
+// collectEvery is upstream's interval between two searches for aggregates without samples.
 const collectEvery = time.Hour
 
-// State is the history of one object between decisions. It belongs to the
-// object's UID, and its aggregates to the workload's containers by name.
+// State is the history of one object between decisions. It belongs to the object's UID, and its aggregates to the
+// workload's containers by name.
 //
-// Upstream has an aggregate for each set of labels, and merges those of an object
-// for each decision. The pods of one workload give the same samples either way,
-// and a merge is their sum: the numbers are the same but for the order in which
-// floating-point weights are added where pods have different labels, as during a
-// rollout. Upstream's own order is that of a Go map.
+// Upstream has an aggregate for each set of labels, and merges those of an object for each decision. The pods of one
+// workload give the same samples either way, and a merge is their sum: the numbers are the same except for the order in
+// which floating-point weights are added if pods have different labels, as during a rollout. Upstream's own order is
+// that of a Go map.
 type State struct {
 	// Containers are sorted by name.
 	Containers []Container
-	// Decided is when the last decision was, Collected when old aggregates were last
-	// looked for, and Written when the status was.
+	// Decided is the time of the last decision, Collected that of the last search for old aggregates, and Written that of
+	// the last status write.
 	Decided, Collected, Written vertical.Stamp
-	// Absurd is when a sample was last discarded that no node could have produced.
+	// Absurd is when an implausible sample was last discarded.
 	Absurd vertical.Stamp
-	// Lost is when history was found to be lost that Floor was recommended by.
+	// Lost is when the loss of the history behind Floor was found.
 	Lost  vertical.Stamp
 	Floor []vertical.Recommendation
 }
 
-// Container is what is remembered of all containers of that name.
+// Container has the state of all containers of that name.
 type Container struct {
 	Name  string
 	Usage usage.Container
 	// Present is set while a pod has one.
 	Present bool
-	// Damage is what is wrong with its checkpoint, until another is saved or none will be, and no floor is kept.
+	// Damage is the problem of its checkpoint, until another is saved or none will be, and no floor applies.
 	Damage string
 }
 
-// Restore records the checkpoint of a container. If it is damaged, the error says
-// so, and so will a condition; the container begins anew.
+// Restore records the checkpoint of a container. If it is damaged, it returns an error, a condition will report it, and
+// the container starts without history.
 func (s State) Restore(p *Policy, container string, saved usage.Checkpoint, now time.Time) (State, error) {
 	s.Containers = slices.Clone(s.Containers)
 	c := s.container(container)
@@ -59,14 +57,14 @@ func (s State) Restore(p *Policy, container string, saved usage.Checkpoint, now 
 	return s, nil
 }
 
-// Damaged notes a checkpoint that could not even be read.
+// Damaged records a checkpoint that could not even be read.
 func (s State) Damaged(container, why string) State {
 	s.Containers = slices.Clone(s.Containers)
 	s.container(container).Damage = why
 	return s
 }
 
-// Checkpoint is what is to be kept of the container, and whether that is anything.
+// Checkpoint returns the checkpoint of the container; false if there is nothing to save.
 func (s State) Checkpoint(p *Policy, container string, now time.Time) (saved usage.Checkpoint, ok bool) {
 	i, found := s.find(container)
 	if !found || !s.Containers[i].Usage.Exists() {
@@ -75,7 +73,7 @@ func (s State) Checkpoint(p *Policy, container string, now time.Time) (saved usa
 	return s.Containers[i].Usage.Save(&p.Usage, now), true
 }
 
-// Changed lists the containers whose checkpoint would have something new.
+// Changed lists the containers whose checkpoints have changed.
 func (s State) Changed() []string {
 	var names []string
 	for i := range s.Containers {
@@ -86,7 +84,7 @@ func (s State) Changed() []string {
 	return names
 }
 
-// Outcome is what became of a decision.
+// Outcome is the outcome of a decision.
 type Outcome struct {
 	// At is when it was made.
 	At time.Time
@@ -96,9 +94,8 @@ type Outcome struct {
 	Saved []string
 }
 
-// Settle notes what became of the decision, and forgets aggregates that have had
-// no samples for too long: after they were recommended by, and saved, for the last
-// time, as upstream does.
+// Settle records the outcome of the decision, and drops aggregates that have had no samples for too long: after they
+// were used for a recommendation, and saved, for the last time, as upstream does.
 func Settle(p *Policy, s State, o Outcome) State {
 	s.Containers = slices.Clone(s.Containers)
 	if o.Written {
@@ -121,7 +118,7 @@ func Settle(p *Policy, s State, o Outcome) State {
 	}
 	for i := range s.Containers {
 		c := &s.Containers[i]
-		var own vertical.ContainerPolicy // without the divergence, what it has already is meant
+		var own vertical.ContainerPolicy // without the divergence, use its own settings
 		if p.Has(divergence.ResetOverrides) {
 			own = vertical.PolicyOf(p.Containers, c.Name)
 		}
@@ -134,12 +131,13 @@ func Settle(p *Policy, s State, o Outcome) State {
 	return s
 }
 
-// isForGood: of what is gone no checkpoint is ever saved, nor is any where there are none.
+// isForGood reports whether no checkpoint of the container will be saved: it is gone, or there are no checkpoints.
 func (s *State) isForGood(c *Container) bool {
 	return !c.Present && !c.Usage.Exists() || c.Damage == noCheckpoint && !s.Lost.IsZero()
 }
 
-// newest is when any last sample was, not after now: a clock ahead, or a workload without pods, drops nothing.
+// newest returns the time of the newest sample, but not after now, so that a fast clock, or a workload without pods,
+// drops nothing.
 func (s *State) newest(now time.Time) time.Time {
 	var last vertical.Stamp
 	for i := range s.Containers {
@@ -153,8 +151,7 @@ func (s *State) find(name string) (i int, found bool) {
 		func(c Container, name string) int { return cmp.Compare(c.Name, name) })
 }
 
-// container is the one of that name, made if there is none. s.Containers must be
-// the caller's own.
+// container returns the container of that name, which it adds if needed. s.Containers must be the caller's own.
 func (s *State) container(name string) *Container {
 	i, found := s.find(name)
 	if !found {

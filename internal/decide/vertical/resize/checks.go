@@ -9,30 +9,29 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// Target is what a container shall have; what it has no amount of stays.
+// Target has the new resources of a container; unset amounts do not change.
 type Target struct {
 	Container string
 	vertical.Resized
 }
 
-// Node is what a resize has to fit on.
+// Node is the node of a resize.
 type Node struct {
-	// Known is false where the node has not been seen yet: then it blocks nothing.
+	// Known is false if the node has not been observed yet: then it blocks nothing.
 	Known bool
 	Linux bool
-	// Resizes says that its kubelet can: version 1.33 or later.
+	// Resizes is set if its kubelet can: version 1.33 or later.
 	Resizes     bool
 	Allocatable vertical.Amounts
-	// Others is what all other pods on it request.
+	// Others has the requests of all other pods on it.
 	Others vertical.Amounts
-	// Static are the resources of which it gives Guaranteed pods a part of their own.
+	// Static marks the resources that it assigns exclusively to Guaranteed pods.
 	Static [vertical.Resources]bool
-	// Swaps says that containers may swap.
+	// Swaps is set if containers may swap.
 	Swaps bool
 }
 
-// Without is the node as a resize of the pod finds it: the pod's own requests are among
-// those that the resize replaces.
+// Without returns the node without the pod's own requests, which the resize replaces.
 func (n Node) Without(pod *vertical.Pod) Node {
 	taken := pod.NodeRequests()
 	for r := range vertical.Resource(vertical.Resources) {
@@ -44,7 +43,7 @@ func (n Node) Without(pod *vertical.Pod) Node {
 	return n
 }
 
-// Room is what the node has left over.
+// Room returns the free resources of the node.
 func (n Node) Room() vertical.Amounts {
 	var room vertical.Amounts
 	for r := range vertical.Resource(vertical.Resources) {
@@ -56,29 +55,27 @@ func (n Node) Room() vertical.Amounts {
 	return room
 }
 
-// Quota is what a ResourceQuota leaves over.
+// Quota is the remainder of a ResourceQuota.
 type Quota struct{ Requests, Limits vertical.Amounts }
 
-// Constraints is what a resize has to get along with.
+// Constraints are the bounds of a resize.
 type Constraints struct {
-	// Unsupported: the server has no pods/resize.
+	// Unsupported is set if the server has no pods/resize.
 	Unsupported bool
 	Node        Node
 	Ranges      *bounds.Ranges
 	Quotas      []Quota
-	// Used is what containers use now, by their names, where that is known: a memory
-	// limit is not lowered without.
+	// Used is the present use of containers, by their names, if it is known: a memory limit is not lowered without it.
 	Used map[string]vertical.Amounts
 }
 
-// margin is how much of its memory limit a container must have left, in percent:
-// it uses more by the time the kubelet looks.
+// margin is the part of its memory limit that a container must have free, in percent: it may use more by the time the
+// kubelet checks.
 const margin = 5
 
-// Check lists what blocks a resize of the pod to these targets in place, the
-// firmest reasons first. An empty list means that the kubelet can be expected to
-// do it. What is about the pod's past (an older resize, a refusal, a failure, a
-// restart that takes a pod away) is checked in State.Decide.
+// Check lists what blocks a resize of the pod to these targets in place, the firmest reasons first. An empty list means
+// that the kubelet can be expected to do it. State.Decide checks the pod's past (an older resize, a refusal, a failure,
+// a restart that makes a pod unavailable).
 func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Reason {
 	after := apply(pod, targets)
 	node := &around.Node
@@ -108,25 +105,23 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	return slices.Compact(found)
 }
 
-// Remedy is what helps where a check blocks a resize. A later one outweighs an
-// earlier one.
+// Remedy is what helps if a check blocks a resize. A later one takes precedence over an earlier one.
 type Remedy uint8
 
 // The remedies.
 const (
-	// RemedyUnknown: too little is known to say.
+	// RemedyUnknown: the cause is unknown.
 	RemedyUnknown Remedy = iota
-	// RemedyWait: it may pass. It does not apply to a new pod, so the wait for it is no
-	// longer than for a kubelet that defers a resize.
+	// RemedyWait: the cause may pass. It does not apply to a new pod, so the wait is no longer than for a kubelet that
+	// defers a resize.
 	RemedyWait
-	// RemedyNewPod: it does not pass, and does not apply to a new pod.
+	// RemedyNewPod: the cause does not pass, and does not apply to a new pod.
 	RemedyNewPod
-	// RemedyNone: it applies to a new pod too. The pod must not be evicted: no other would
-	// come.
+	// RemedyNone: the cause applies to a new pod too. The pod must not be evicted: it would get no replacement.
 	RemedyNone
 )
 
-// RemedyOf is what helps against all that Check found.
+// RemedyOf returns the remedy for all results of Check.
 func RemedyOf(found []reason.Reason) Remedy {
 	remedy := RemedyUnknown
 	for _, why := range found {
@@ -149,8 +144,7 @@ func remedyOf(why reason.Reason) Remedy {
 	return RemedyUnknown
 }
 
-// NewPodBlockedBy says what forbids a new pod with these targets, of the reasons whose
-// remedy is RemedyNone.
+// NewPodBlockedBy returns the reason, among those with RemedyNone, that prevents a new pod with these targets.
 func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
 	after := apply(pod, targets)
 	if refused := refusedFor(pod, after, ranges); refused != reason.None {
@@ -162,8 +156,7 @@ func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges,
 	return reason.None
 }
 
-// NeedsRestartToGrow reports that a program would not use the memory that it gets before
-// it is started again.
+// NeedsRestartToGrow reports whether a program would not use more memory before a restart.
 func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
@@ -179,8 +172,8 @@ func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
 	return false
 }
 
-// NamesInit reports a recommendation for an init container. Nothing comes of it:
-// those are not controlled.
+// NamesInit reports whether there is a recommendation for an init container. It has no effect: these are not
+// controlled.
 func NamesInit(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	return slices.ContainsFunc(recommended,
 		func(rec vertical.Recommendation) bool {
@@ -189,7 +182,7 @@ func NamesInit(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 		})
 }
 
-// apply gives the containers of the pod's spec what the targets say.
+// apply returns the resources of the containers of the pod's spec with the targets applied.
 func apply(pod *vertical.Pod, targets []Target) []vertical.Resized {
 	after := make([]vertical.Resized, len(pod.Containers))
 	for i := range pod.Containers {
@@ -225,8 +218,8 @@ func differ(a, b vertical.Amounts, r vertical.Resource) bool {
 	return x != y || hasX != hasY
 }
 
-// qosClass is the quality of service class that the pod would have. Where the pod as a
-// whole has resources, those decide, and a resize does not change them.
+// qosClass returns the quality of service class that the pod would have. If the pod as a whole has resources, these
+// determine it, and a resize does not change them.
 func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	if pod.Whole != (vertical.Resized{}) {
 		return pod.QoS
@@ -238,8 +231,8 @@ func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	return class
 }
 
-// Refusal is why the API server would refuse the pod with these targets, whether it is
-// resized or created anew; false if it would not.
+// Refusal returns why the API server would refuse the pod with these targets, whether it is resized or created anew;
+// false if it would not.
 func Refusal(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges) (bounds.Refusal, bool) {
 	return refusal(pod, apply(pod, targets), ranges)
 }
@@ -274,13 +267,13 @@ func sum(all []vertical.Resized) vertical.Resized {
 	return total
 }
 
-// total is what the pod as a whole would request and have as limits.
+// total returns the requests and limits that the pod as a whole would have.
 func total(pod *vertical.Pod, containers []vertical.Resized) vertical.Resized {
 	return pod.InitContainers.Total(sum(containers), pod.Whole)
 }
 
-// restarts reports that the resize restarts the container: a resource changes whose
-// resizePolicy is RestartContainer. The kubelet compares with what the container has.
+// restarts reports whether the resize restarts the container: a resource with the resizePolicy RestartContainer
+// changes. The kubelet compares with the container's present resources.
 func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
 	for r := range vertical.Resource(vertical.Resources) {
 		if c.Restarts[r] && (differ(c.Requests, after.Requests, r) || differ(c.Limits, after.Limits, r)) {
@@ -290,9 +283,8 @@ func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
 	return false
 }
 
-// changesMemoryRequest reports a container whose memory request changes while it runs: a
-// kubelet does not do that where containers may swap (pkg/kubelet/allocation/handlers.go,
-// disallowResizeForSwappableContainers, v1.37).
+// changesMemoryRequest reports whether the memory request of a running container changes: a kubelet does not do that if
+// containers may swap (pkg/kubelet/allocation/handlers.go, disallowResizeForSwappableContainers, v1.37).
 func changesMemoryRequest(pod *vertical.Pod, after []vertical.Resized) bool {
 	for i := range after {
 		c := &pod.Containers[i]
@@ -303,10 +295,10 @@ func changesMemoryRequest(pod *vertical.Pod, after []vertical.Resized) bool {
 	return false
 }
 
-// fitsUse: a kubelet does not lower a memory limit below what is used, nor set one where
-// there was none. Where the use is not known, it is not guessed. What a container uses that
-// the resize restarts does not matter: it is stopped first (pkg/kubelet/kuberuntime/
-// kuberuntime_manager.go, computePodResizeAction, validateMemoryResizeAction, v1.37).
+// fitsUse checks memory limits: a kubelet does not lower one below the present use, and does not set one if there was
+// none. Without a known use it does not guess. The use of a container that the resize restarts does not matter: it is
+// stopped first (pkg/kubelet/kuberuntime/ kuberuntime_manager.go, computePodResizeAction, validateMemoryResizeAction,
+// v1.37).
 func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertical.Amounts) reason.Reason {
 	found := reason.None
 	for i := range after {
@@ -327,15 +319,14 @@ func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertic
 	return found
 }
 
-// fitsQuotas asks of what grows whether each quota has room for the growth.
+// fitsQuotas checks whether each quota has room for the growth.
 func fitsQuotas(pod *vertical.Pod, after []vertical.Resized, quotas []Quota) bool {
 	var alone Claims
 	return alone.Take(growth(pod, after), quotas)
 }
 
-// fitsNode reports whether the pod would fit on the node alone, and beside the others. The
-// API server asks the first, a kubelet both, even of a pod that shrinks
-// (plugin/pkg/admission/podresize; pkg/scheduler, AdmissionCheck; v1.37).
+// fitsNode reports whether the pod would fit on the node alone, and beside the others. The API server checks the first,
+// a kubelet both, even for a pod that shrinks (plugin/pkg/admission/podresize; pkg/scheduler, AdmissionCheck; v1.37).
 func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Reason {
 	if !node.Known {
 		return reason.None

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// scene is a pod of one container with 100m and 100 bytes, limits twice as high, on a node with room, that shall have
+// scene has a pod of one container with 100m and 100 bytes, limits twice as high, on a node with room. The target is
 // twice as much. Cases change it.
 type scene struct {
 	pod     vertical.Pod
@@ -31,7 +31,7 @@ func newScene() scene {
 	}
 }
 
-// TestCheck: each of the checks, what it is about, and what it finds.
+// TestCheck checks the subject and the result of each check.
 func TestCheck(t *testing.T) {
 	for why, c := range map[string]struct {
 		change func(*scene)
@@ -194,7 +194,7 @@ func bestEffort(s *scene) {
 	s.targets[0].Limits = vertical.Amounts{}
 }
 
-// 9: a container that restarts makes a resize a disruption, whatever --in-place-skip-disruption-budget says.
+// Check 9: a container that restarts makes a resize a disruption, also with --in-place-skip-disruption-budget.
 func TestRestarts(t *testing.T) {
 	s := newScene()
 	state := State{}.Clone()
@@ -209,7 +209,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// 11 and 12 are reported, and block nothing.
+// Checks 11 and 12 are reported, and block no resize.
 func TestAdvice(t *testing.T) {
 	s := newScene()
 	s.pod.InitContainers = vertical.InitContainers{{Name: "sidecar"}}
@@ -230,8 +230,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// Each reason of a check has a remedy, but for unknown use. Reasons of the advice, and those that are no check's, have
-// none.
+// Each reason of a check has a remedy, except for unknown use. Reasons of the advice, and those of no check, have none.
 func TestEachCheckHasARemedy(t *testing.T) {
 	silent := map[reason.Reason]bool{reason.MemoryUnknown: true, reason.InitContainer: true, reason.FixedHeap: true}
 	for _, r := range reason.All() {

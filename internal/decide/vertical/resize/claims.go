@@ -2,12 +2,12 @@ package resize
 
 import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
-// Claims are what the changes of a pass take of a namespace's quotas. Their status says
-// so only once the API server has seen each new pod.
+// Claims has the shares of a namespace's quotas that the changes of a pass use. The quotas' statuses include them only
+// once the API server has seen each new pod.
 type Claims struct{ taken vertical.Resized }
 
-// Growth is by how much more the pod would ask for with these targets. What becomes
-// less is nothing: it is free only once the change is done.
+// Growth returns the additional requests and limits of the pod with these targets. Decreases do not count: they free
+// resources only once the change is done.
 func Growth(pod *vertical.Pod, targets []Target) vertical.Resized {
 	return growth(pod, apply(pod, targets))
 }
@@ -41,13 +41,13 @@ func (c *Claims) Take(growth vertical.Resized, quotas []Quota) bool {
 	return true
 }
 
-// Release gives back what was claimed for a change that was not done.
+// Release returns the claim of a change that was not done.
 func (c *Claims) Release(growth vertical.Resized) {
 	c.taken.Requests = increase(growth.Requests, c.taken.Requests)
 	c.taken.Limits = increase(growth.Limits, c.taken.Limits)
 }
 
-// exceeds reports that what grows does not fit with all the rest.
+// exceeds reports whether a growing resource does not fit with the rest.
 func exceeds(growth, all, left vertical.Amounts) bool {
 	for r := range vertical.Resource(vertical.Resources) {
 		asked, _ := growth.Get(r)

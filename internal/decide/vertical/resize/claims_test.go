@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// What several changes of a pass take together, each quota must have room for: in requests and in limits, whatever is
-// given back for what was not done. What does not grow always fits.
+// Each quota must have room for all changes of a pass, in requests and in limits; the claims of a failed change are
+// returned. A change without growth always fits.
 func TestClaimsAddUp(t *testing.T) {
 	grown := func(cpu, memory, cpuLimit vertical.Amount) vertical.Resized {
 		return vertical.Resized{Requests: vertical.Of(cpu, memory), Limits: vertical.Amounts{}.With(vertical.CPU, cpuLimit)}
@@ -37,7 +37,7 @@ func TestClaimsAddUp(t *testing.T) {
 	}
 }
 
-// Only what grows is claimed: what another container gives up is free once the change is done, not before.
+// Only growth is claimed: the decrease of another container is free once the change is done, not before.
 func TestGrowth(t *testing.T) {
 	pod := &vertical.Pod{Containers: []vertical.PodContainer{
 		{Name: "app", Spec: vertical.Resized{Requests: vertical.Of(100, 400), Limits: vertical.Of(200, 400)}},

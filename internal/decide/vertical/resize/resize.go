@@ -11,12 +11,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// How long a kubelet may take (upstream's constants, and for what upstream does
-// not wait for at all).
+// How long to wait for a kubelet (upstream's constants, also for cases in which upstream does not wait).
 const (
-	// DeferredTimeout is for a node without room, and for states that may pass.
+	// DeferredTimeout applies to a node without room, and to states that may pass.
 	DeferredTimeout = 5 * time.Minute
-	// ProgressTimeout is for a resize that is being done.
+	// ProgressTimeout applies to a resize in progress.
 	ProgressTimeout = time.Hour
 )
 
@@ -35,29 +34,26 @@ const (
 	Evict
 	// Skip it until less is recommended: the node refused, and would again.
 	Skip
-	// RetryDifferent resizes a pod whose kubelet cannot do the last resize, if another is
-	// wanted by now.
+	// RetryDifferent resizes a pod whose kubelet cannot do the last resize, if the recommendation differs by now.
 	RetryDifferent
 )
 
-// Policy is how pods may be resized.
+// Policy has the settings of resizes.
 type Policy struct {
-	// Evicts says that a pod is evicted where a resize fails: mode
-	// InPlaceOrRecreate. Otherwise it never is: mode InPlace.
+	// Evicts is set if a pod is evicted after a resize failed: mode InPlaceOrRecreate. Otherwise it never is: mode
+	// InPlace.
 	Evicts bool
-	// SkipBudget lets a pod be resized whatever the budget, if no container restarts
-	// (--in-place-skip-disruption-budget).
+	// SkipBudget permits resizes whatever the budget, if no container restarts (--in-place-skip-disruption-budget).
 	SkipBudget  bool
 	Divergences divergence.Set
 }
 
-// Budget is what the disruption budget says about one pod: why it may not be
-// touched, and why it may not be away.
+// Budget has the disruption budget's results for one pod: why it may not be changed, and why it may not become
+// unavailable.
 type Budget struct{ BlockedBy, DisruptionBlockedBy reason.Reason }
 
-// Decide says what to do with the pod. raw are the recommendations as they stand in
-// the VerticalPodAutoscaler, not yet fitted to the pod. The order of the questions
-// is upstream's (pkg/updater/restriction/pods_inplace_restriction.go, v1.8.1).
+// Decide returns the next step for the pod. raw are the recommendations of the VerticalPodAutoscaler, not yet fitted to
+// the pod. The order of the checks is upstream's (pkg/updater/restriction/pods_inplace_restriction.go, v1.8.1).
 func (s *State) Decide(
 	now time.Time, p *Policy, pod *vertical.Pod, raw []vertical.Recommendation, budget Budget,
 ) (Step, reason.Reason) {
@@ -85,7 +81,7 @@ func (s *State) Decide(
 	return Resize, reason.None
 }
 
-// decideInProgress is about a pod that the kubelet is resizing, or has refused to.
+// decideInProgress handles a pod that the kubelet is resizing, or has refused to.
 func (s *State) decideInProgress(
 	now time.Time, p *Policy, pod *vertical.Pod, spare reason.Reason,
 ) (Step, reason.Reason) {
@@ -107,8 +103,8 @@ func (s *State) decideInProgress(
 	return Wait, InProgress(pod)
 }
 
-// decideAfterError is about a pod that is never evicted, whose kubelet cannot do what the pod
-// asks for. By now something else may be recommended, which it can.
+// decideAfterError handles a pod that is never evicted, and whose kubelet cannot do its last resize. It may be able to
+// do the present recommendation.
 func (s *State) decideAfterError(now time.Time, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
 	switch {
 	case s.backingOff(now, pod):
@@ -119,7 +115,7 @@ func (s *State) decideAfterError(now time.Time, pod *vertical.Pod, spare reason.
 	return RetryDifferent, reason.None
 }
 
-// InProgress says what is known of a resize that has not ended.
+// InProgress returns the reason for a resize that has not ended.
 func InProgress(pod *vertical.Pod) reason.Reason {
 	if pod.Resize == vertical.ResizeError {
 		return reason.ResizeError
@@ -127,9 +123,9 @@ func InProgress(pod *vertical.Pod) reason.Reason {
 	return reason.ResizeUnderway
 }
 
-// ObserveProgress reports that a resize has failed, or has taken too long since it was
-// first seen. Upstream stores that by the pod's name and for ever, and does
-// not wait where the kubelet reports an error or an unknown state.
+// ObserveProgress reports whether a resize has failed, or has taken too long since it was first observed. Upstream
+// stores that time by the pod's name and for ever, and does not wait if the kubelet reports an error or an unknown
+// state.
 func (s *State) ObserveProgress(now time.Time, pod *vertical.Pod, d divergence.Set) bool {
 	if pod.Resize == vertical.ResizeNone {
 		return false
@@ -147,7 +143,7 @@ func (s *State) ObserveProgress(now time.Time, pod *vertical.Pod, d divergence.S
 	waited := now.Sub(since)
 	switch pod.Resize {
 	case vertical.ResizeInfeasible:
-		// What the kubelet says of an older resize it has yet to say of this one.
+		// The kubelet's status is about an older resize.
 		return !d.Has(divergence.ResizeTimers) || !pod.HasOlderResize() || waited > DeferredTimeout
 	case vertical.ResizeDeferred:
 		return waited > DeferredTimeout
@@ -158,13 +154,13 @@ func (s *State) ObserveProgress(now time.Time, pod *vertical.Pod, d divergence.S
 	}
 }
 
-// progressKey names this resize of the pod among all that it ever gets.
+// progressKey identifies this resize among all resizes of the pod.
 func progressKey(pod *vertical.Pod) string {
 	return pod.UID + "/" + strconv.FormatInt(pod.Generation, 10)
 }
 
-// Restarts reports a container that a change of some resource restarts. Upstream
-// does not ask which resource changes.
+// Restarts reports whether a change of some resource would restart a container. Upstream does not check which resource
+// changes.
 func Restarts(pod *vertical.Pod) bool {
 	for i := range pod.Containers {
 		for _, restarts := range pod.Containers[i].Restarts {

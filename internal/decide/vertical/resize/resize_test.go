@@ -15,7 +15,7 @@ import (
 
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestStalled: for how long each state is waited for, by upstream and with the divergences.
+// TestStalled checks how long upstream and the divergences wait in each state.
 func TestStalled(t *testing.T) {
 	never := time.Duration(-1)
 	for status, after := range map[vertical.ResizeStatus]struct{ upstream, plimsoll time.Duration }{
@@ -44,7 +44,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// The time of a resize is its own: another generation, or another pod of the name, begins anew.
+// The times belong to one resize: they restart with another generation, and with another pod of that name.
 func TestTimersAreTheResizes(t *testing.T) {
 	s := State{}.Clone()
 	first := vertical.Pod{UID: "1", Name: "web-0", Generation: 2, Resize: vertical.ResizeDeferred}
@@ -72,7 +72,7 @@ func TestTimersAreTheResizes(t *testing.T) {
 	}
 }
 
-// A condition about an older resize says nothing of this one yet. It is waited for as a node without room is.
+// A condition about an older resize does not describe this one. The updater waits for it as for a node without room.
 func TestInfeasibleOfAnOlderResize(t *testing.T) {
 	pod := vertical.Pod{
 		UID: "1", Name: "web-0", Generation: 3, Resize: vertical.ResizeInfeasible, ResizeGeneration: 2,
@@ -195,7 +195,7 @@ func TestNextAsksInOrder(t *testing.T) {
 	}
 }
 
-// Where a pod is never evicted, only something else can help that the kubelet can do; the API server is not asked each
+// If a pod is never evicted, only a change on the kubelet's side can help; the updater does not repeat the request each
 // pass.
 func TestErrorOfTheKubelet(t *testing.T) {
 	raw := []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 200)}}
@@ -214,7 +214,7 @@ func TestErrorOfTheKubelet(t *testing.T) {
 	}
 }
 
-// The State can be written and read again.
+// The state survives being saved.
 func TestStateIsWritten(t *testing.T) {
 	s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: vertical.ResizeDeferred}
 	s.ObserveProgress(epoch, &pod, divergence.Default)

@@ -2,10 +2,9 @@ package resize
 
 import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
-// Resume is the State of a process that begins, from what pods show: since when
-// their resizes are under way. Refusals are seen in the pods' conditions, or come
-// with the next try; how often the API server refused is lost, and the pod gets
-// as many tries again.
+// Resume returns the State of a new process, with the start times of the pods' resizes. Refusals are in the pods'
+// conditions, or come with the next attempt; the number of refusals by the API server is lost, and the pod gets as many
+// attempts again.
 func Resume(pods []vertical.Pod) State {
 	s := State{}.Clone()
 	for i := range pods {
@@ -15,7 +14,7 @@ func Resume(pods []vertical.Pod) State {
 		}
 		since := pod.ResizeSince
 		if pod.Resized.After(since) {
-			// The condition may be older than the last change of what is asked for.
+			// The condition may be older than the last change of the spec.
 			since = pod.Resized
 		}
 		s.Seen[progressKey(pod)] = since

@@ -8,41 +8,38 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// How long to leave a pod alone after the API server refused its resize: twice
-// as long every time.
+// The pause after the API server refused a resize of the pod; it doubles every time.
 const (
 	firstBackoff = 30 * time.Second
 	longestWait  = 10 * time.Minute
-	// attempts are how many fail before the pod is evicted, where the mode allows it.
+	// attempts is the number of failures before the pod is evicted, if the mode permits it.
 	attempts = 5
 )
 
-// State is what is remembered of a workload's resizes.
+// State is the history of a workload's resizes.
 type State struct {
-	// Seen is when a resize was first seen under way: by the pod's UID and generation,
-	// or its name.
+	// Seen is when a resize was first observed in progress: by the pod's UID and generation, or its name.
 	Seen map[string]time.Time `json:"seen,omitempty"`
-	// Infeasible are resizes that a node cannot do, by the pod's UID.
+	// Infeasible has the resizes that a node cannot do, by the pods' UIDs.
 	Infeasible map[string]InfeasibleResize `json:"refused,omitempty"`
-	// Failed are resizes that the API server did not take, by the pod's UID.
+	// Failed has the resizes that the API server refused, by the pods' UIDs.
 	Failed map[string]Failure `json:"failed,omitempty"`
 }
 
-// InfeasibleResize is what was recommended when a node refused.
+// InfeasibleResize has the recommendation that a node refused.
 type InfeasibleResize struct {
 	Targets map[string]vertical.Amounts `json:"targets"`
-	// Room is what the node had for the pod; what it has for any pod if that is not
-	// known.
+	// Room is the room that the node had for the pod.
 	Room vertical.Amounts `json:"room"`
 }
 
-// Failure is how often a resize failed one after the other.
+// Failure counts failures of a resize in a row.
 type Failure struct {
 	Attempts int       `json:"attempts"`
 	Until    time.Time `json:"until"`
 }
 
-// Clone is a State of its own, with its maps made.
+// Clone returns a State of its own, with its maps made.
 func (s State) Clone() State {
 	clone := State{Seen: maps.Clone(s.Seen), Infeasible: maps.Clone(s.Infeasible), Failed: maps.Clone(s.Failed)}
 	if clone.Seen == nil {
@@ -57,8 +54,7 @@ func (s State) Clone() State {
 	return clone
 }
 
-// Prune forgets pods that are gone. Times by name are never forgotten, as
-// upstream does not.
+// Prune drops deleted pods. It keeps times by name, as upstream does.
 func (s *State) Prune(pods []vertical.Pod, d divergence.Set) {
 	live := make(map[string]bool, len(pods))
 	for i := range pods {
@@ -79,7 +75,7 @@ func (s *State) Prune(pods []vertical.Pod, d divergence.Set) {
 	maps.DeleteFunc(s.Seen, func(key string, _ time.Time) bool { return !current[key] })
 }
 
-// WaitForChecks reports that a pod has waited long enough for what a check found to pass.
+// WaitForChecks reports whether a pod has waited long enough for the cause of a failed check to pass.
 func (s *State) WaitForChecks(now time.Time, pod *vertical.Pod) (enough bool) {
 	key := checkWaitKey(pod)
 	since, ok := s.Seen[key]
@@ -90,12 +86,12 @@ func (s *State) WaitForChecks(now time.Time, pod *vertical.Pod) (enough bool) {
 	return now.Sub(since) > DeferredTimeout
 }
 
-// EndWait drops the time since when the pod waited.
+// EndWait drops the start of the pod's wait.
 func (s *State) EndWait(pod *vertical.Pod) { delete(s.Seen, checkWaitKey(pod)) }
 
 func checkWaitKey(pod *vertical.Pod) string { return pod.UID + "/held" }
 
-// RecordInfeasible records that the pod's node cannot do what is recommended.
+// RecordInfeasible records that the pod's node cannot do the recommended resize.
 func (s *State) RecordInfeasible(pod *vertical.Pod, raw []vertical.Recommendation, room vertical.Amounts) {
 	targets := make(map[string]vertical.Amounts, len(raw))
 	for i := range raw {
@@ -104,7 +100,7 @@ func (s *State) RecordInfeasible(pod *vertical.Pod, raw []vertical.Recommendatio
 	s.Infeasible[pod.UID] = InfeasibleResize{Targets: targets, Room: room}
 }
 
-// Reconsider forgets refusals of pods whose node has got more room since.
+// Reconsider drops refusals of pods whose nodes have more room since.
 func (s *State) Reconsider(pod *vertical.Pod, room vertical.Amounts) {
 	refusal, ok := s.Infeasible[pod.UID]
 	if ok && lower(refusal.Room, room) {
@@ -112,8 +108,7 @@ func (s *State) Reconsider(pod *vertical.Pod, room vertical.Amounts) {
 	}
 }
 
-// WasInfeasible reports that the pod's node refused the like and that nothing has
-// become less since.
+// WasInfeasible reports whether the pod's node refused a similar resize and no recommended amount has decreased since.
 func (s *State) WasInfeasible(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	refusal, ok := s.Infeasible[pod.UID]
 	if !ok {
@@ -128,7 +123,7 @@ func (s *State) WasInfeasible(pod *vertical.Pod, recommended []vertical.Recommen
 	return true
 }
 
-// lower reports that a has less of some resource than b.
+// lower reports whether a has less of some resource than b.
 func lower(a, b vertical.Amounts) bool {
 	for r := range vertical.Resource(vertical.Resources) {
 		x, hasX := a.Get(r)
@@ -151,7 +146,7 @@ func (s *State) RecordFailure(now time.Time, pod *vertical.Pod) (hopeless bool) 
 	return failure.Attempts >= attempts
 }
 
-// ClearFailures forgets the pod's failures.
+// ClearFailures drops the pod's failures.
 func (s *State) ClearFailures(pod *vertical.Pod) { delete(s.Failed, pod.UID) }
 
 func (s *State) backingOff(now time.Time, pod *vertical.Pod) bool {

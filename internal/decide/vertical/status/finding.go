@@ -6,45 +6,43 @@ import (
 	"time"
 )
 
-// FindingKind is what is wrong with an object, or with its workload. Every finding is a condition of the object as
-// long as it is true.
+// FindingKind is a kind of problem of an object, or of its workload. Every finding is a condition of the object while
+// it holds.
 type FindingKind uint8
 
 // The kinds.
 const (
-	// ConfigInvalid: the object asks for what cannot be done; the rest of it is done.
+	// ConfigInvalid: a setting of the object is impossible; the others apply.
 	ConfigInvalid FindingKind = iota
 	// TargetShared: another object changes pods of the same workload.
 	TargetShared
-	// MetricsMissing: containers run, and no source of metrics says what they use.
+	// MetricsMissing: containers run, and no source of metrics has their use.
 	MetricsMissing
-	// CPUContended: a container does not get the CPU that it wants, which use alone does
-	// not show.
+	// CPUContended: a container gets less CPU than it needs, which its use alone does not show.
 	CPUContended
 	// FindingKinds is how many there are.
 	FindingKinds
 )
 
-// String is the type of the condition.
+// String returns the type of the condition.
 func (k FindingKind) String() string {
 	return [...]string{"ConfigInvalid", "TargetShared", "MetricsMissing", "CPUContended"}[k]
 }
 
-// Reason is the condition's.
+// Reason returns the condition's.
 func (k FindingKind) Reason() string {
 	return [...]string{"Invalid", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
 }
 
-// Finding is the result of the check for one kind. A kind that was not checked has none,
-// and its condition stays as it is.
+// Finding is the result of the check for one kind. A kind that was not checked has none, and its condition does not
+// change.
 type Finding struct {
 	Kind FindingKind
-	// Message says what is wrong; empty if nothing is.
+	// Message describes the problem; empty if there is none.
 	Message string
 }
 
-// FindShared is the finding about a workload that these objects change, of which the first
-// one wins.
+// FindShared returns the finding about a workload that several objects change; the first one takes precedence.
 func FindShared(kind, name string, objects []string) Finding {
 	f := Finding{Kind: TargetShared}
 	if len(objects) > 1 {
@@ -55,14 +53,14 @@ func FindShared(kind, name string, objects []string) Finding {
 }
 
 const (
-	// missingIntervals without a sample are too many, and missingFor is how long they take
-	// at least: a pod that has just started is measured after a while.
+	// missingIntervals is the number of intervals without a sample from which metrics count as missing, and missingFor the
+	// shortest time for that: the first sample of a pod takes a while.
 	missingIntervals = 3
 	missingFor       = time.Minute
 )
 
-// FindMissing is the finding about containers that were last measured, or needed not be, so
-// long ago. They should be in every interval.
+// FindMissing returns the finding about containers without a sample for the time unmeasured. There should be one in
+// every interval.
 func FindMissing(unmeasured, interval time.Duration) Finding {
 	f := Finding{Kind: MetricsMissing}
 	if unmeasured > max(missingFor, missingIntervals*interval) {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestMissing: a few intervals without a sample are no finding, and a short interval is
-// no reason for haste.
+// TestMissing: a container without samples for three intervals, or for a minute if they are short, is no finding yet.
 func TestMissing(t *testing.T) {
 	for why, c := range map[string]struct {
 		unmeasured, interval time.Duration
@@ -24,7 +23,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestShared: the first of several wins, and one alone shares nothing.
+// TestShared: the first of several takes precedence; one object alone shares nothing.
 func TestShared(t *testing.T) {
 	const want = "Deployment web has several: a, b; a applies to its pods"
 	if f := FindShared("Deployment", "web", []string{"a", "b"}); f.Kind != TargetShared || f.Message != want {

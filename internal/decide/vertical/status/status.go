@@ -1,6 +1,5 @@
-// Package status is the status of a VerticalPodAutoscaler as the recommender writes
-// it: what it says, the problems that the recommender finds beside the samples, and when there is something new to
-// write.
+// Package status has the recommender's part of the status of a VerticalPodAutoscaler: its content, the problems other
+// than of samples, and when a change is worth a write.
 package status
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// Published is what the object's status says.
+// Published is the content of the object's status.
 type Published struct {
 	Generation      int64
 	Recommendations []vertical.Recommendation
@@ -23,9 +22,8 @@ func (p *Published) IsTrue(kind string) bool {
 	return p != nil && condition.Sorted.IsTrue(p.Conditions, kind)
 }
 
-// A status is written when it says something new. Upstream writes it with each
-// sample, because the upper bound then moves a little. A quiet status is written for
-// a recommendation that has moved, which is when
+// A status is written when it changes. Upstream writes it with each sample, because each moves the upper bound a
+// little. A quiet status is written for a recommendation that has moved, which is when
 //
 //   - a target did by more than a hundredth, which a twentieth always is: a bucket;
 //   - a bound did by more than a tenth: the updater changes pods that are outside,
@@ -42,16 +40,15 @@ type WriteReason uint8
 
 // The reasons.
 const (
-	// NotWritten is none: it should not.
+	// NotWritten: there is none.
 	NotWritten WriteReason = iota
 	// NoStatus: there is no status yet.
 	NoStatus
 	// NewGeneration: the object was changed.
 	NewGeneration
-	// ConditionChanged: a condition is new, is gone, or says something else.
+	// ConditionChanged: a condition was added, removed or changed.
 	ConditionChanged
-	// RecommendationChanged: a recommendation differs, by however little. A quiet status is
-	// not written for that.
+	// RecommendationChanged: a recommendation differs by any amount. A quiet status is not written for that.
 	RecommendationChanged
 	// RecommendationMoved: a recommendation differs by enough to matter.
 	RecommendationMoved
@@ -59,7 +56,7 @@ const (
 	Outdated
 )
 
-// String is the reason as logs print it.
+// String returns the reason as logs print it.
 func (r WriteReason) String() string {
 	return [...]string{
 		"", "there is no status", "the object was changed", "a condition changed", "a recommendation changed",
@@ -68,16 +65,15 @@ func (r WriteReason) String() string {
 	}[r]
 }
 
-// Refresh says how soon a small change is written.
+// Refresh says when a small change is written.
 type Refresh struct {
-	// IsQuiet says that it is only once the status is old.
+	// IsQuiet is set if it is written only once the status is old.
 	IsQuiet bool
-	// Age is the status's.
+	// Age is the age of the status.
 	Age time.Duration
 }
 
-// ReasonToWrite compares what the status says, which is nil if there is none, with what
-// it should say.
+// ReasonToWrite returns the reason to replace the status before, nil if there is none, by after.
 func ReasonToWrite(before, after *Published, refresh Refresh) WriteReason {
 	switch {
 	case before == nil:
@@ -105,7 +101,7 @@ func isNear(before, after vertical.Recommendation) bool {
 	return within(before, after, targetFraction, boundFraction)
 }
 
-// isSame reports whether a recommendation has not moved at all, however it is written.
+// isSame reports whether a recommendation has not moved at all, whatever its format.
 func isSame(before, after vertical.Recommendation) bool { return within(before, after, 0, 0) }
 
 func within(before, after vertical.Recommendation, target, bound float64) bool {

@@ -39,8 +39,8 @@ func (d *Decision) expiredBoosts(i int) []string {
 	return expired
 }
 
-// EndBoosts ends the start-up boosts that are over, in every mode: what was given for the start is
-// taken back. Like Play it gives do one action after the other, until one is Deferred.
+// EndBoosts removes the start-up boosts that have ended, in every mode. Like Play it calls do with one action after the
+// other, until one is Deferred.
 func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
 	p := play{Decision: d, state: s, do: do}
 	for i := range d.pods {
@@ -60,7 +60,7 @@ func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
 	}
 }
 
-// unboostedTo is what is recommended for the pod, if the mode applies it at all.
+// unboostedTo returns the recommendation for the pod, if the mode applies it at all.
 func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
 	if d.policy.Mode == vertical.ModeOff || len(d.observed.Recommended) == 0 {
 		return nil
@@ -68,9 +68,8 @@ func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
 	return d.fit(pod, d.neverBelowRequests(pod, conflict.Without(d.Conflicts, d.observed.Recommended)))
 }
 
-// targets are what the pod's containers shall have: what is recommended, with limits in proportion;
-// what they had before the boost that is over, where nothing is. A container whose boost is not
-// over keeps it.
+// targets returns the new resources of the pod's containers: the recommendation, with limits in proportion, or, without
+// one, the resources from before the boost. A container whose boost has not ended keeps it.
 func (d *Decision) targets(pod *vertical.Pod, fitted []vertical.Recommendation, expired []string) []resize.Target {
 	var targets []resize.Target
 	for i := range pod.Containers {

@@ -18,15 +18,15 @@ import (
 // Play carries it out.
 type Decision struct {
 	At time.Time
-	// Pods are the verdicts, in the observation's order, without pods that wait for a node.
+	// Pods has the verdicts, in the observation's order, without pods that wait for a node.
 	Pods []Verdict
-	// ToUpdate are the pods to be changed, as indices of Pods, the first one first.
+	// ToUpdate has the pods to change, as indices of Pods, in order.
 	ToUpdate []int
-	// Circuit is why the circuit is open, None while it is closed. Troubled names the pods changed
-	// before that do not come up.
+	// Circuit is the reason why the circuit is open; None while it is closed. Troubled has the names of the changed pods
+	// that do not come up.
 	Circuit  reason.Reason
 	Troubled []string
-	// Conflicts are what is left alone.
+	// Conflicts has the resources that are not changed.
 	Conflicts []conflict.Conflict
 
 	policy   *Policy
@@ -34,13 +34,13 @@ type Decision struct {
 	pods     []vertical.Pod
 	budget   disruption.Budget
 	troubled map[string]bool
-	// evictionsStopped is why nothing is evicted in the whole cluster.
+	// evictionsStopped is the reason for no evictions in the whole cluster.
 	evictionsStopped reason.Reason
 }
 
-// Decide evaluates all pods and puts those that should be changed in order. The steps are upstream's
-// (pkg/updater/logic/updater.go, v1.8.1): what may be changed, what should be, in which order,
-// within the owner's requirements.
+// Decide evaluates all pods and sorts those that should be changed. The steps are upstream's
+// (pkg/updater/logic/updater.go, v1.8.1): which pods may be changed, which should be, in which order, within the
+// object's requirements.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
 	if s.Version == 0 && p.Divergences.Has(divergence.SurviveRestart) {
 		s = resumedState(now, o)
@@ -85,7 +85,7 @@ func (d *Decision) evaluate(s *State) {
 			v.BlockedBy = reason.Boosted
 			continue
 		}
-		// Checked for every pod: it starts the timers of resizes that are in progress.
+		// Checked for every pod, because it starts the timers of resizes in progress.
 		blockedBy := d.blockedBy(s, i)
 		d.evaluatePod(&rules, v, wanted)
 		if v.Reason == reason.None {
@@ -131,8 +131,7 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 	v.BlockedBy = d.keptBy(rules, v.Pod, wanted, why)
 }
 
-// keptBy is why the pod is not changed: why, or what prevents a change that would be made
-// otherwise.
+// keptBy returns the reason why the pod is not changed: why, or the bound that prevents a change.
 func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
 	wanted []vertical.Recommendation, why reason.Reason) reason.Reason {
 	changesFor := func(recommended []vertical.Recommendation) bool {
@@ -148,7 +147,7 @@ func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
 	return why
 }
 
-// blockedBy is what blocks any change of the pod, whatever is recommended.
+// blockedBy returns the reason that blocks any change of the pod, whatever the recommendation.
 func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.allowsCrashed(s, i) {
 		return reason.CircuitOpen
@@ -174,20 +173,20 @@ func (d *Decision) evictionBlockedBy(s *State, i int) reason.Reason {
 	if pod.Pending || pod.Resize == vertical.ResizeNone || !passes {
 		return why
 	}
-	// Seen now, even if the budget is used up: its time starts here.
+	// Observe it even if the budget is used up: its time starts here.
 	if stalled := s.Resize.ObserveProgress(d.At, pod, d.policy.Divergences); !stalled && why == reason.None {
 		return resize.InProgress(pod)
 	}
 	return why
 }
 
-// allowsCrashed reports a pod that crashes, and that may be changed while the circuit is open.
+// allowsCrashed reports whether the pod crashes and may be changed while the circuit is open.
 func (d *Decision) allowsCrashed(s *State, i int) bool {
 	return d.budget.IsCrashed(i) && s.Circuit.AllowsCrashed(d.At, &d.observed.Workload)
 }
 
-// disruptionBlockedBy checks the outcomes of earlier evictions, how many pods are away, and
-// whether a new pod would be admitted.
+// disruptionBlockedBy checks the outcomes of earlier evictions, the number of unavailable pods, and whether a new pod
+// would be admitted.
 func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 	breaks := d.policy.Divergences.Has(divergence.CircuitBreaker)
 	switch why := d.budget.EvictionBlockedBy(i); {
@@ -203,8 +202,8 @@ func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 	return d.newPodBlockedBy(i)
 }
 
-// unchanged recognises a new pod without what is recommended: admission has not seen it, or it is
-// outside of the bounds, of those at the eviction too.
+// unchanged returns a function that reports whether a new pod lacks the recommendation: admission has not changed it,
+// or it is outside of the bounds, also of those at the eviction.
 func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	rules, then, now := d.policy.priority(), conflict.Without(d.Conflicts, c.Recommended),
 		conflict.Without(d.Conflicts, d.observed.Recommended)
@@ -223,8 +222,8 @@ func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	}
 }
 
-// neverBelowRequests is what is recommended, but no less than the pod requests while it follows
-// from little history. What a start-up boost has added is not requested for good.
+// neverBelowRequests returns the recommendation, but no less than the pod's requests while there is little history. A
+// start-up boost does not count as a request.
 func (d *Decision) neverBelowRequests(pod *vertical.Pod, all []vertical.Recommendation) []vertical.Recommendation {
 	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
 		return all
@@ -249,8 +248,7 @@ func (d *Decision) fitWithCaps(
 	return bounds.Fit(recommended, fitting, d.policy.Containers, d.observed.Ranges, d.policy.Divergences)
 }
 
-// sortByPriority sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves them, as
-// upstream's do.
+// sortByPriority sorts the pods that should be changed. Equal ones remain in the order of slices.SortFunc, as upstream.
 func (d *Decision) sortByPriority() {
 	slices.SortFunc(d.ToUpdate, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
 }

@@ -31,7 +31,7 @@ var webHPA = conflict.Name{Kind: "HorizontalPodAutoscaler", Name: "web"}
 
 var rewrite = flag.Bool("update", false, "write what the scenarios print into testdata")
 
-// epoch is where the scenarios' times begin.
+// epoch is the start of the scenarios.
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // TestScenarios plays the files in testdata. A file is a sequence of blocks, each of them sentences (#), commands, a
@@ -95,7 +95,7 @@ func play(s *stage, text string) string {
 	return out.String()
 }
 
-// stage is one object with its workload.
+// stage has one object with its workload.
 type stage struct {
 	t      *testing.T
 	policy update.Policy

@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// Pods of 48 hours request 2 cores and 4 GiB, and what little is known asks for another
-// amount.
+// Pods that are 48 hours old request 2 cores and 4 GiB; the recommendation from little history differs.
 func TestLittleHistory(t *testing.T) {
 	const mi = 1 << 20
 	for why, c := range map[string]struct {
@@ -63,8 +62,8 @@ func TestLittleHistory(t *testing.T) {
 	}
 }
 
-// Of a pod that asks for more than little history allows, admission lowers nothing: that its replacement asks for as
-// much is no failure of admission's.
+// Admission does not lower a pod that requests more than little history allows. That its replacement requests as much
+// does not count as a failure of admission.
 func TestLittleHistoryIsNoFailureOfAdmission(t *testing.T) {
 	shape := func(p *vertical.Pod, memory vertical.Amount) {
 		p.Containers[0].Requests, p.Containers[0].Limits = vertical.Of(2000, memory), vertical.Amounts{}

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// Pods that come and go for other reasons end no pause while admission does not see them either.
+// Pods that start for other reasons do not end a pause while admission does not change them either.
 func TestPodsOfOthersEndNoPause(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = unseen
@@ -25,7 +25,7 @@ func TestPodsOfOthersEndNoPause(t *testing.T) {
 	}
 }
 
-// A replacement that came up before admission ended says nothing of what comes later, however long it is watched.
+// A replacement that became ready before admission failed does not confirm later ones, for however long it runs.
 func TestConfirmationIsAsOldAsThePod(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = admitted

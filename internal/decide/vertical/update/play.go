@@ -15,17 +15,17 @@ type Result struct {
 	At      time.Time
 }
 
-// Claims has what the actions of all workloads have taken of a namespace's quotas.
+// Claims has the shares of a namespace's quotas that the actions of all workloads use.
 type Claims interface {
 	// Take claims the growth; false if a quota has no room for it.
 	Take(growth vertical.Resized, quotas []resize.Quota) bool
-	// Release takes back a claim for an action that was not done.
+	// Release returns the claim of an action that was not done.
 	Release(growth vertical.Resized)
 }
 
 var _ Claims = (*resize.Claims)(nil)
 
-// play is one run through a Decision.
+// play is one execution of a Decision.
 type play struct {
 	*Decision
 	state  *State
@@ -33,21 +33,20 @@ type play struct {
 	do     func(Action) Result
 }
 
-// next is how a play goes on after a pod.
+// next says how a play continues after a pod.
 type next uint8
 
 const (
 	nextPod next = iota
-	// evictInstead: the resize failed or would fail, and the mode allows an eviction.
+	// evictInstead: the resize failed or would fail, and the mode permits an eviction.
 	evictInstead
 	// stop: the action was Deferred.
 	stop
 )
 
-// Play carries the decision out. It gives do one action after the other: first resizes, then
-// evictions, those of pods whose resize failed too. The result of an action decides which ones
-// follow. False says that do deferred an action: then that one and all after it wait for the next
-// pass. Start-up boosts are ended by EndBoosts.
+// Play carries the decision out. It calls do with one action after the other: first resizes, then evictions, including
+// those of pods whose resize failed. The result of an action determines which ones follow. It returns false if do
+// deferred an action: then that one and all after it wait for the next pass. EndBoosts removes start-up boosts.
 func (d *Decision) Play(s *State, claims Claims, do func(Action) Result) (completed bool) {
 	p := play{Decision: d, state: s, claims: claims, do: do}
 	var resizes, evictions []int
@@ -76,7 +75,7 @@ func (d *Decision) Play(s *State, claims Claims, do func(Action) Result) (comple
 	return true
 }
 
-// First is the kind of the first action of a Play; Nothing if there will be none.
+// First returns the kind of the first action of a Play; Nothing if it has none.
 func (d *Decision) First() Kind {
 	switch {
 	case len(d.ToUpdate) == 0:
@@ -89,11 +88,10 @@ func (d *Decision) First() Kind {
 	return Nothing
 }
 
-// Defer leaves every pod for a later pass, instead of a Play.
+// Defer defers every pod to a later pass, instead of a Play.
 func (d *Decision) Defer(why reason.Reason) { d.block(d.ToUpdate, why) }
 
-// StopEvictions leaves out all evictions that would follow, for the state of the whole cluster.
-// Resizes go on.
+// StopEvictions removes all evictions because of the state of the whole cluster. Resizes continue.
 func (d *Decision) StopEvictions(why reason.Reason) {
 	d.evictionsStopped = why
 	if !d.policy.Mode.ResizesInPlace() {
@@ -123,7 +121,7 @@ func (p *play) evict(i int) next {
 	v := &p.Pods[i]
 	blockedBy := p.evictionsStopped
 	if blockedBy == reason.None {
-		// Checked again: the evictions before this one may have used up the budget.
+		// Check again: the evictions before this one may have used up the budget.
 		blockedBy = p.evictionBlockedBy(p.state, i)
 	}
 	if blockedBy != reason.None {
@@ -133,7 +131,7 @@ func (p *play) evict(i int) next {
 	return p.perform(Action{Kind: Evict, Pod: v.Pod, Reason: v.Reason, at: i})
 }
 
-// perform has the action done within the namespace's quotas, and records the result.
+// perform does the action within the namespace's quotas, and records the result.
 func (p *play) perform(a Action) next {
 	v := &p.Pods[a.at]
 	growth, ok := p.claim(a)
@@ -158,8 +156,7 @@ func (p *play) perform(a Action) next {
 	return nextPod
 }
 
-// claim takes what the pod would request more from the namespace's quotas. The changes before it
-// may have taken what is left.
+// claim takes the pod's additional requests from the namespace's quotas. Earlier changes may have used them up.
 func (p *play) claim(a Action) (growth vertical.Resized, ok bool) {
 	v, quotas := &p.Pods[a.at], p.observed.Cluster.Quotas
 	if len(quotas) == 0 || !p.policy.Divergences.Has(divergence.ResizeChecks) {
@@ -169,8 +166,8 @@ func (p *play) claim(a Action) (growth vertical.Resized, ok bool) {
 	return growth, p.claims.Take(growth, quotas)
 }
 
-// record notes the result of an action in the pod's verdict and in the State. evict says that an
-// eviction should follow.
+// record stores the result of an action in the pod's verdict and in the State. evict is set if an eviction should
+// follow.
 func (p *play) record(s *State, a Action, result Result) (evict bool) {
 	v := &p.Pods[a.at]
 	switch {
@@ -197,7 +194,7 @@ func (p *play) recordDone(s *State, a Action, at time.Time) {
 		s.Circuit.RecordEviction(at, p.observed.Pods, p.observed.Recommended)
 		return
 	}
-	// Upstream counts each boost that ends for itself.
+	// Upstream counts each removed boost separately.
 	if a.Kind == Resize || p.policy.Divergences.Has(divergence.WorkloadBudget) {
 		p.budget.RecordResize(a.at)
 	}
@@ -205,10 +202,9 @@ func (p *play) recordDone(s *State, a Action, at time.Time) {
 	s.Resize.ClearFailures(a.Pod)
 }
 
-// recordFailedResize is why the pod is left as it is, and whether it is evicted instead. Upstream
-// evicts at once where the mode allows it. With the divergence resize-backoff the resize is tried
-// again first, and what an admission policy refuses is never followed by an eviction: the policy
-// would refuse the new pod as well.
+// recordFailedResize returns why the pod is not changed, and whether it is evicted instead. Upstream evicts at once if
+// the mode permits it. With the divergence resize-backoff the resize is tried again first, and the refusal of an
+// admission policy never leads to an eviction: the policy would refuse the new pod as well.
 func (p *play) recordFailedResize(s *State, pod *vertical.Pod, result Result) (blockedBy reason.Reason, evict bool) {
 	evicts, patient := p.policy.resize().Evicts, p.policy.Divergences.Has(divergence.ResizeBackoff)
 	switch {

@@ -16,7 +16,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// fleet is a workload of pods that request less than is recommended, and what happens to it pass by pass.
+// fleet plays passes over a workload whose pods request less than the recommendation.
 type fleet struct {
 	policy update.Policy
 	state  update.State
@@ -24,15 +24,15 @@ type fleet struct {
 	size   int
 	pods   []vertical.Pod
 	made   int
-	// replace is what comes a few seconds after an eviction; nil where nothing does.
+	// replace makes the replacement a few seconds after an eviction; nil for none.
 	replace func(*vertical.Pod)
-	// outcome is what becomes of a resize.
+	// outcome is the result of resizes.
 	outcome update.Outcome
-	// hanging is how many evicted pods hang in their deletion from now on: nothing replaces them.
+	// hanging is the number of further evicted pods whose deletion hangs, so that no replacement starts.
 	hanging int
 	deleted []time.Time
 	change  func(*update.Observation)
-	// evicted counts evictions, resized resizes.
+	// evicted and resized count the changes.
 	evicted, resized int
 	last             update.Decision
 }
@@ -83,7 +83,7 @@ func (f *fleet) observation() *update.Observation {
 	return o
 }
 
-// pass carries one pass out, and a minute goes by.
+// pass plays one pass, and advances the time by a minute.
 func (f *fleet) pass() {
 	var d update.Decision
 	d, f.state = update.Decide(f.now, &f.policy, f.state, f.observation())
@@ -123,7 +123,7 @@ func (f *fleet) pass() {
 	f.pods, f.last, f.now = rest, d, f.now.Add(time.Minute)
 }
 
-// admitted gives a new pod what is recommended, as admission does.
+// admitted gives a new pod the recommendation, as admission does.
 func admitted(pod *vertical.Pod) {
 	pod.Admitted, pod.HasObserved, pod.Observed = true, true, []string{"app"}
 	c := &pod.Containers[0]
@@ -133,8 +133,7 @@ func admitted(pod *vertical.Pod) {
 
 func unseen(*vertical.Pod) {}
 
-// Whatever is wrong with what replaces evicted pods, at most one pod of the workload is lost to it before the circuit
-// opens.
+// With any fault of replacements, a workload loses at most one pod before the circuit opens.
 func TestOneReplacementMustComeUpFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace func(*vertical.Pod)
@@ -175,8 +174,8 @@ func TestOneReplacementMustComeUpFirst(t *testing.T) {
 	}
 }
 
-// The pause after a replacement that came up as it was doubles: a workload loses six pods in a day, where it lost
-// 7,200.
+// The pause after a replacement that started without the recommendation doubles: a workload loses six pods in a day,
+// where it lost 7,200.
 func TestPausesBetweenFruitlessEvictionsGrow(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = unseen
@@ -192,7 +191,7 @@ func TestPausesBetweenFruitlessEvictionsGrow(t *testing.T) {
 	if f.evicted < 15 || f.evicted > 21 {
 		t.Errorf("%d evicted in fifteen days, want about one a day", f.evicted)
 	}
-	// Admission is back, and the next pod shows it: the rest follows at the budget's pace.
+	// Admission works again, and the next pod shows it: the rest follows at the budget's pace.
 	f.replace = admitted
 	for range 25 * 60 {
 		f.pass()
@@ -202,7 +201,7 @@ func TestPausesBetweenFruitlessEvictionsGrow(t *testing.T) {
 	}
 }
 
-// With working admission a workload of ten is through within four passes: one pod, then half, then the rest.
+// If admission works, a workload of ten is done after four passes: one pod, then half, then the rest.
 func TestReplacementsThatComeUpOpenTheWay(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = admitted
@@ -217,7 +216,7 @@ func TestReplacementsThatComeUpOpenTheWay(t *testing.T) {
 	}
 }
 
-// A recommendation that moves while pods are replaced is not taken for admission's failure.
+// A recommendation that changes while pods are replaced does not count as a failure of admission.
 func TestMovingRecommendationIsNoFailure(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	target := vertical.Amount(500)
@@ -239,12 +238,12 @@ func TestMovingRecommendationIsNoFailure(t *testing.T) {
 	}
 }
 
-// Another process goes on where this one stopped.
+// Another process continues the pause.
 func TestPauseSurvivesARestart(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = unseen
 	f.pass()
-	// It ends after the eviction, before it has seen what came.
+	// The process ends after the eviction, before it has seen the replacement.
 	f.state = update.State{}
 	f.change = func(o *update.Observation) { o.Past = disruption.Past{Updating: true} }
 	f.pass()
@@ -261,8 +260,8 @@ func TestPauseSurvivesARestart(t *testing.T) {
 	}
 }
 
-// A workload was made a moment before its recommendation, and one of its pods was replaced. A process that begins then
-// does not take the others for replacements that admission did not see: the one that crashes keeps the circuit open.
+// A workload was created just before its recommendation, and one of its pods was replaced. A new process does not treat
+// the other pods as replacements without admission, while the one that crashes keeps the circuit open.
 func TestYoungPodsAreNoReplacements(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 4, func(_ int, p *vertical.Pod) { p.Created = epoch.Add(-5 * time.Second) })
 	f.replace = func(p *vertical.Pod) {
@@ -280,8 +279,8 @@ func TestYoungPodsAreNoReplacements(t *testing.T) {
 	}
 }
 
-// Pods that are not ready for a reason that is not ours are not evicted as if they were nothing: of all none, of some
-// no more than may be away.
+// Pods that are not ready for another reason still count: if all are, none is evicted, and if some are, at most as many
+// as may be unavailable.
 func TestUnreadyPodsTakeFromTheBudget(t *testing.T) {
 	for _, size := range []int{3, 10, 100} {
 		for tenths, want := range map[int]int{0: size / 2, 3: size/2 - 3*size/10, 10: 0} {
@@ -295,7 +294,7 @@ func TestUnreadyPodsTakeFromTheBudget(t *testing.T) {
 	}
 }
 
-// Of pods that all run out of memory as many go in a pass as may be away: more memory may be what they need.
+// If all pods run out of memory, a pass evicts as many as may be unavailable: they may need more memory.
 func TestCrashedPodsGoInParts(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, func(_ int, p *vertical.Pod) {
 		p.Ready = false
@@ -309,8 +308,8 @@ func TestCrashedPodsGoInParts(t *testing.T) {
 	}
 }
 
-// What a policy, a webhook or a quota refuses, it refuses for a new pod as well: the resize is tried again later, and
-// no pod is evicted. What fails otherwise is evicted in the end, one pod first.
+// A policy, a webhook or a quota that refuses a resize would also refuse a new pod: the resize is tried again later,
+// and no pod is evicted. After other failures the pods are evicted in the end, one pod first.
 func TestRefusedResizesAreWaitedFor(t *testing.T) {
 	for outcome, want := range map[update.Outcome]int{update.Refused: 0, update.Failed: 1} {
 		f := newFleet(vertical.ModeInPlaceOrRecreate, 10, nil)
@@ -330,7 +329,7 @@ func TestRefusedResizesAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A quota without room for what is recommended keeps every pod where it is, in mode Recreate too.
+// A quota without room for the recommendation blocks every change, in mode Recreate too.
 func TestQuotaIsAskedBeforeAnEviction(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 4, nil)
 	f.change = func(o *update.Observation) {
@@ -341,7 +340,7 @@ func TestQuotaIsAskedBeforeAnEviction(t *testing.T) {
 	}
 }
 
-// A DaemonSet's own limit of pods that may be away applies.
+// A DaemonSet's maxUnavailable applies.
 func TestMaxUnavailableOfADaemonSetHolds(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 1000, nil)
 	f.replace = admitted
@@ -357,7 +356,7 @@ func TestMaxUnavailableOfADaemonSetHolds(t *testing.T) {
 	}
 }
 
-// A start-up boost ends below minReplicas too: nothing is evicted for it.
+// A start-up boost ends below minReplicas too, without an eviction.
 func TestBoostEndsBelowMinReplicas(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 1, func(_ int, p *vertical.Pod) {
 		p.Containers[0].Boosted = &vertical.Resized{Requests: vertical.Of(100, 100*mebibyte)}

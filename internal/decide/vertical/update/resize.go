@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// nextStep is what the state of the pod's last resize allows now. Upstream sends a resize in mode
-// InPlace although it has just decided to wait.
+// nextStep returns the next step by the state of the pod's last resize. Upstream sends a resize in mode InPlace
+// although it has just decided to wait.
 func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	p := d.policy.resize()
 	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
@@ -21,10 +21,10 @@ func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	return step, why
 }
 
-// planResize makes the action of a resize, or returns why there is none. evict says that the pod is to
-// be evicted instead. The budget is checked again, because the pods before this one may have used it up.
+// planResize returns the action of a resize, or why there is none. evict is set if the pod is to be evicted instead. It
+// checks the budget again, because earlier pods may have used it up.
 func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reason, evict bool) {
-	// What blocks the whole group blocks it in every mode.
+	// A reason that blocks the whole group blocks it in every mode.
 	if why := p.budget.BlockedBy(i); why != reason.None {
 		return Action{}, why, false
 	}
@@ -53,8 +53,8 @@ func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reas
 	return action, blockedBy, evict
 }
 
-// checkResize finds whether the resize can succeed. Where only a new pod can have the resources, and
-// the mode allows it, the pod is evicted.
+// checkResize checks whether the resize can succeed. If only a new pod can have the resources, and the mode permits it,
+// the pod is evicted.
 func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (blockedBy reason.Reason, evict bool) {
 	constraints := p.constraints(v.Pod)
 	evicts := p.policy.resize().Evicts
@@ -79,7 +79,7 @@ func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (block
 	return blockedBy, evict
 }
 
-// constraints are what a resize of the pod has to fit into.
+// constraints returns the bounds of a resize of the pod.
 func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	cluster := &p.observed.Cluster
 	return resize.Constraints{
@@ -89,8 +89,8 @@ func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	}
 }
 
-// newPodBlockedBy is why the API server would not admit a new pod. Then none is evicted. Where
-// the pod is resized, checkResize has checked this before.
+// newPodBlockedBy returns why the API server would not admit a new pod. Then the pod is not evicted. For a resize,
+// checkResize has checked this before.
 func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	v := &d.Pods[i]
 	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {
@@ -99,18 +99,17 @@ func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	return resize.NewPodBlockedBy(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
 }
 
-// Refusal is why the API server would refuse a pod with what is recommended for it; false if it
-// would not.
+// Refusal returns why the API server would refuse a pod with its recommendation; false if it would not.
 func (d *Decision) Refusal(v *Verdict) (bounds.Refusal, bool) {
 	return resize.Refusal(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges)
 }
 
-// nodeRoom is what the pod's node has left over for it.
+// nodeRoom returns the room of the pod's node for it.
 func (d *Decision) nodeRoom(pod *vertical.Pod) vertical.Amounts {
 	return d.observed.Cluster.Nodes[pod.Node].Without(pod).Room()
 }
 
-// proportional are requests with the limits that belong to them.
+// proportional returns requests with limits in proportion.
 func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amounts) vertical.Resized {
 	target := vertical.Resized{Requests: requests}
 	if vertical.PolicyOf(d.policy.Containers, c.Name).Values == vertical.RequestsAndLimits ||

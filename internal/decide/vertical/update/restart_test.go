@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// How long the pause of fruitless evictions was is forgotten by a process that ends. The next one begins with the first
-// pause: each restart costs a workload one eviction before its pause would have been over, and a process that ends
-// within half an hour costs none.
+// A process does not save the length of the pause after fruitless evictions; the next one begins with the shortest
+// pause. Each restart during a longer pause costs a workload one early eviction, unless the next restart follows within
+// half an hour.
 func TestRestartsInAPauseCostOneEviction(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = unseen

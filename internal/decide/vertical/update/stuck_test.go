@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// crashing is a pod that runs out of memory again and again.
+// crashing makes a pod run out of memory again and again.
 func crashing(p *vertical.Pod, at time.Time) {
 	p.Ready = false
 	p.Containers[0].Waiting = true
@@ -19,8 +19,8 @@ func crashing(p *vertical.Pod, at time.Time) {
 	}
 }
 
-// A pod that hangs in its deletion is lost, and no replacement is waited for: ten minutes after its eviction the other
-// pods have their turn, one first, and no more at a time than may be away beside it.
+// If a pod's deletion hangs, the updater does not wait for its replacement: ten minutes after the eviction it continues
+// with one of the other pods, and never has more of them unavailable than the budget permits beside it.
 func TestStuckDeletionHoldsTheOthersForAWhile(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace, f.hanging = admitted, 1
@@ -38,8 +38,8 @@ func TestStuckDeletionHoldsTheOthersForAWhile(t *testing.T) {
 	}
 }
 
-// Pods whose deletion hangs are away: of four, of which two may be, no third one goes; nor where it is unknown whether
-// there should be four.
+// Pods whose deletion hangs are unavailable: of four pods, of which two may be, no third one is evicted. Nor is it if
+// the desired count is unknown.
 func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
 	for name, countless := range map[string]*disruption.Replicas{"counted": nil,
 		"countless": {}, "as found": {AsFound: true}} {
@@ -59,8 +59,8 @@ func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
 	}
 }
 
-// A StatefulSet makes its pods one after the other: while the first one runs out of memory, a missing one does not
-// come. The first one is evicted half an hour later, and then the rest is mended.
+// A StatefulSet creates its pods in order: while the first one runs out of memory, a missing one does not start. The
+// first one is evicted half an hour later, and then the others get their requests.
 func TestCrashedPodOfAnOrderedStatefulSetIsReplaced(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 3, nil)
 	f.pass() // web-0001 is evicted, and is not created again.
@@ -80,7 +80,7 @@ func TestCrashedPodOfAnOrderedStatefulSetIsReplaced(t *testing.T) {
 	if f.evicted != 2 {
 		t.Fatalf("%d evicted after half an hour", f.evicted)
 	}
-	// The set goes on, and makes what was missing.
+	// The StatefulSet continues, and creates the missing pod.
 	pod := f.pod(f.now)
 	admitted(&pod)
 	f.pods = append(f.pods, pod)
@@ -92,26 +92,26 @@ func TestCrashedPodOfAnOrderedStatefulSetIsReplaced(t *testing.T) {
 	}
 }
 
-// Where new pods are refused, a workload loses no pod that crashes if its owner says so, and one if not.
+// While the API server refuses new pods, no crashing pod is evicted if the workload's controller reports that, and
+// otherwise one.
 func TestRefusedPodsCostOneCrashedPod(t *testing.T) {
-	for _, said := range []bool{true, false} {
+	for _, isReported := range []bool{true, false} {
 		f := newFleet(vertical.ModeRecreate, 10, nil)
 		f.pass()
 		for i := range f.pods {
 			crashing(&f.pods[i], f.now)
 		}
-		f.change = func(o *update.Observation) { o.Workload.FailedCreate = said }
+		f.change = func(o *update.Observation) { o.Workload.FailedCreate = isReported }
 		for range 24 * 60 {
 			f.pass()
 		}
-		if want := map[bool]int{true: 1, false: 2}[said]; f.evicted != want || f.last.Circuit != reason.FailedCreate {
-			t.Errorf("its owner says so: %t: %d evicted, want %d, circuit %q", said, f.evicted, want, f.last.Circuit)
+		if want := map[bool]int{true: 1, false: 2}[isReported]; f.evicted != want || f.last.Circuit != reason.FailedCreate {
+			t.Errorf("reported: %t: %d evicted, want %d, circuit %q", isReported, f.evicted, want, f.last.Circuit)
 		}
 	}
 }
 
-// A replacement that crashes for a reason of its own does not keep the pods that ran out of memory before from what
-// they need.
+// A replacement that crashes for another reason does not prevent pods that ran out of memory earlier from getting more.
 func TestCrashedPodsAreReplacedBesideACrashingReplacement(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 4, nil)
 	f.replace = func(p *vertical.Pod) { admitted(p); crashing(p, p.Created.Add(time.Minute)) }

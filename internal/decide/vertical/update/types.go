@@ -1,5 +1,4 @@
-// Package update decides which pods of a workload get the requests that are recommended, how, and
-// in which order.
+// Package update decides which pods of a workload get the recommended requests, how, and in which order.
 package update
 
 import (
@@ -15,19 +14,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// Policy is what the owner and the operator ask for.
+// Policy has the settings of the object and of the operator.
 type Policy struct {
 	Mode       vertical.Mode
 	Containers []vertical.ContainerPolicy
 	// Boost is the start-up boost of containers without one of their own; nil without.
 	Boost *vertical.Boost
-	// HasBoost says that the VerticalPodAutoscaler has a start-up boost at all.
+	// HasBoost is set if any policy of the VerticalPodAutoscaler has a start-up boost.
 	HasBoost     bool
 	Requirements []priority.Requirement
-	// Unrestricted reports that the owner gave no update policy.
+	// Unrestricted is set if the object has no update policy.
 	Unrestricted bool
-	// MinReplicas, Tolerance, MinChange, Lifetime, AfterOOM and SkipBudget are the flags, or what
-	// the owner put in their place.
+	// MinReplicas, Tolerance, MinChange, Lifetime, AfterOOM and SkipBudget are those of the flags or of the object.
 	MinReplicas int
 	Tolerance   float64
 	MinChange   float64
@@ -37,7 +35,7 @@ type Policy struct {
 	Divergences divergence.Set
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy {
 	return Policy{
 		MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute,
@@ -67,31 +65,30 @@ func (p *Policy) resize() resize.Policy {
 
 // Observation is the input about one workload.
 type Observation struct {
-	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was recommended yet.
+	// Recommended is the recommendation of the VerticalPodAutoscaler; nil if there is none yet.
 	Recommended []vertical.Recommendation
-	// LittleHistory says that this follows from few samples.
+	// LittleHistory is set if the recommendation is based on few samples.
 	LittleHistory bool
-	// Pods are those that have not ended and are not being deleted. Pods that wait for a node are
-	// only watched.
+	// Pods has the pods that have not ended and are not being deleted. Pods that wait for a node are only watched.
 	Pods     []vertical.Pod
 	Workload disruption.Workload
 	Ranges   *bounds.Ranges
-	// Conflicts are where horizontal autoscalers divide by the same requests.
+	// Conflicts has the requests by which horizontal autoscalers divide.
 	Conflicts []conflict.Conflict
-	// Past is what the previous process wrote about the workload.
+	// Past is the workload's condition by the previous process.
 	Past disruption.Past
-	// Cluster bounds the changes. But for its quotas, it is read only if the mode resizes.
+	// Cluster bounds the changes. Except for its quotas, it is used only if the mode resizes.
 	Cluster Cluster
 }
 
-// Cluster is what bounds a resize, beside the pod.
+// Cluster has the bounds of a resize that are outside of the pod.
 type Cluster struct {
-	// Unsupported: the server has no pods/resize.
+	// Unsupported is set if the server has no pods/resize.
 	Unsupported bool
-	// Nodes have in Others what all pods on them request, the one to be resized too.
+	// Nodes has the nodes. Others of a node includes all its pods, also the one to resize.
 	Nodes  map[string]resize.Node
 	Quotas []resize.Quota
-	// Used is what containers use now, by the pod's UID and the container's name.
+	// Used is the present use of containers, by the pod's UID and the container's name.
 	Used map[string]map[string]vertical.Amounts
 }
 
@@ -105,17 +102,17 @@ type State struct {
 	Circuit disruption.Circuit `json:"circuit"`
 }
 
-// resumedState is the State of a process in its first pass over the workload.
+// resumedState returns the State of a process in its first pass over the workload.
 func resumedState(now time.Time, o *Observation) State {
 	return State{Version: StateVersion, Resize: resize.Resume(o.Pods), Circuit: disruption.Resume(now, o.Pods, o.Past)}
 }
 
-// Clone is a State of its own.
+// Clone returns a State of its own.
 func (s State) Clone() State {
 	return State{Version: StateVersion, Resize: s.Resize.Clone(), Circuit: s.Circuit.Clone()}
 }
 
-// Kind is what is done to a pod.
+// Kind is the kind of an action.
 type Kind uint8
 
 // The kinds of actions.
@@ -129,7 +126,7 @@ const (
 
 var kinds = [...]string{"nothing", "evict", "resize", "unboost"}
 
-// String is the kind in lower case.
+// String returns the kind in lower case.
 func (k Kind) String() string { return kinds[k] }
 
 // Action is one thing to do now.
@@ -137,9 +134,9 @@ type Action struct {
 	Kind   Kind
 	Pod    *vertical.Pod
 	Reason reason.Reason
-	// Targets are what a resize asks for.
+	// Targets has the new resources of a resize.
 	Targets []resize.Target
-	// Unboosted are the containers whose boost ends.
+	// Unboosted has the containers whose boost ends.
 	Unboosted []string
 
 	at int
@@ -155,32 +152,31 @@ const (
 	Disallowed
 	// Infeasible: the API server knows that the node cannot do the resize.
 	Infeasible
-	// Refused: an admission policy, a webhook or a quota does not let the resize pass.
+	// Refused: an admission policy, a webhook or a quota refuses the resize.
 	Refused
 	// Failed: anything else.
 	Failed
-	// Gone: the pod is no longer there.
+	// Gone: the pod does not exist any more.
 	Gone
-	// Deferred: it was not tried, as the pass has no more time, or the rate limit allows no more.
+	// Deferred: it was not tried, because the pass has no more time, or the rate limit permits no more.
 	Deferred
-	// OverClusterBudget: the eviction was not tried, as enough pods of the cluster were evicted for
-	// now.
+	// OverClusterBudget: the eviction was not tried, because no more pods of the cluster may be evicted now.
 	OverClusterBudget
 )
 
-// Verdict is what was found about one pod.
+// Verdict is the result for one pod.
 type Verdict struct {
 	Pod      *vertical.Pod
 	Priority priority.Priority
-	// Reason is why the pod should be changed; None if it should not.
+	// Reason is the reason to change the pod; None if there is none.
 	Reason reason.Reason
-	// BlockedBy is why it is not changed; None if it was, or if Play has not reached it.
+	// BlockedBy is the reason why it was not changed; None if it was, or if Play has not reached it.
 	BlockedBy reason.Reason
-	// Action is what was done, and worked.
+	// Action is the successful action.
 	Action Kind
-	// CheckResults are all that the checks before a resize found, for explain.
+	// CheckResults has all results of the checks before a resize, for explain.
 	CheckResults []reason.Reason
-	// Caps are what made the targets of this pod differ from what is recommended, in order.
+	// Caps has the bounds that made the targets of this pod differ from the recommendation, in order.
 	Caps []bounds.Cap
 
 	fitted []vertical.Recommendation

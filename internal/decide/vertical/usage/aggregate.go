@@ -8,19 +8,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 )
 
-// weights is what a sample weighs: one of CPU, which come by the minute, and a
-// peak of memory.
+// weights has the weight of a sample: of CPU, with samples every minute, and of memory peaks.
 var weights = [vertical.Resources]float64{0.1, 1}
 
-// units is how many units of amounts one of the histogram is: thousandths of a
-// core, and bytes.
+// units has the size of a histogram's unit in units of amounts: thousandths of a core, and bytes.
 var units = [vertical.Resources]float64{1000, 1}
 
-// UnitsOf is how many units of amounts one of the resource's histogram is.
+// UnitsOf returns the size of the histogram's unit in units of amounts.
 func UnitsOf(r vertical.Resource) float64 { return units[r] }
 
-// Aggregate is what containers of one name used. Only CPU samples are counted and
-// move its times, as upstream has it.
+// Aggregate is the use of the containers of one name. As upstream, only CPU samples are counted and move its times.
 type Aggregate struct {
 	use         histogram.Packed
 	first, last vertical.Stamp
@@ -39,7 +36,7 @@ func (a *Aggregate) subtract(p *Policy, r vertical.Resource, amount vertical.Amo
 	a.use.Put(r, h)
 }
 
-// count takes a CPU sample into the times.
+// count adds a CPU sample to the count and the times.
 func (a *Aggregate) count(at vertical.Stamp) {
 	a.last = max(a.last, at)
 	if a.first.IsZero() || at.Before(a.first) {
@@ -67,18 +64,17 @@ func (a *Aggregate) clone() Aggregate {
 	return copied
 }
 
-// Percentile is that much of a resource that its share of samples stayed below,
-// and whether there are any.
+// Percentile returns the amount of a resource that this share of samples did not exceed; false without samples.
 func (a *Aggregate) Percentile(p *Policy, r vertical.Resource, share float64) (amount vertical.Amount, ok bool) {
 	h := a.use.Get(r)
 	return vertical.AmountOf(h.Percentile(p.shape(r), share) * units[r]), !h.IsEmpty()
 }
 
-// Samples is how many CPU samples there are.
+// Samples returns the number of CPU samples.
 func (a *Aggregate) Samples() int { return a.samples }
 
-// Confidence says how far the history can be trusted: with one sample a minute it
-// is how many intervals it goes back. The formula is upstream's:
+// Confidence returns the confidence in the history: with one sample a minute it is the length of the history in
+// intervals. The formula is upstream's:
 //
 //	min((last - first)/interval, samples/minutes of the interval)
 func (a *Aggregate) Confidence(interval time.Duration) float64 {

@@ -12,39 +12,34 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 )
 
-// Version is the only version of checkpoints that is read: upstream's.
+// Version is upstream's version of checkpoints, the only one supported.
 const Version = "v3"
 
-// maxOpen is how many open windows a checkpoint keeps, those with the highest
-// peaks: an annotation must not grow with the number of pods. Peaks of others are
-// lost over a restart, as they all are with upstream.
+// maxOpen is the largest number of open windows in a checkpoint, those with the highest peaks: an annotation must not
+// grow with the number of pods. A restart loses the other peaks, as upstream loses them all.
 const maxOpen = 500
 
-// longestInterval is how long an interval may have been that the owner had set
-// when the checkpoint was saved.
+// longestInterval is the longest interval that the object may have set when the checkpoint was saved.
 const longestInterval = 31 * 24 * time.Hour
 
-// Checkpoint is what is kept of a container over a restart. All but Open is
-// upstream's version v3.
+// Checkpoint is the saved history of a container. Everything except Open is upstream's version v3.
 type Checkpoint struct {
 	Use         [vertical.Resources]histogram.Checkpoint
 	First, Last time.Time
 	Samples     int
-	// Open is in an annotation; nil without the divergence open-window, and in
-	// checkpoints of upstream.
+	// Open is stored in an annotation; nil without the divergence open-window, and in upstream's checkpoints.
 	Open *Open
 }
 
-// Open is the windows that were open when a checkpoint was saved. Their peaks are
-// not among its weights.
+// Open has the windows that were open when a checkpoint was saved. The weights do not include their peaks.
 type Open struct {
 	// Version is 1.
 	Version int `json:"version"`
-	// Samples and Weight are the checkpoint's: if another program wrote it anew, this
-	// annotation does not belong to it.
+	// Samples and Weight equal the checkpoint's, unless another program has overwritten it: then the annotation does not
+	// belong to it.
 	Samples int     `json:"samples"`
 	Weight  float64 `json:"weight"`
-	// FirstMemory and LastMemory are when memory was measured.
+	// FirstMemory and LastMemory are the times of the first and last memory samples.
 	FirstMemory time.Time `json:"firstMemory,omitzero"`
 	LastMemory  time.Time `json:"lastMemory,omitzero"`
 	Windows     []Window  `json:"windows,omitempty"`
@@ -54,7 +49,7 @@ type Open struct {
 type Window struct {
 	Pod string    `json:"pod"`
 	End time.Time `json:"end"`
-	// PeakBytes was measured; OOMPeakBytes follows from running out of memory.
+	// PeakBytes is a measured peak, OOMPeakBytes that of an out-of-memory kill.
 	PeakBytes    vertical.Amount `json:"peakBytes,omitempty"`
 	OOMPeakBytes vertical.Amount `json:"oomPeakBytes,omitempty"`
 	LastMemory   time.Time       `json:"lastMemory,omitzero"`
@@ -62,8 +57,8 @@ type Window struct {
 	LastOOM      time.Time       `json:"lastOOM,omitzero"`
 }
 
-// Save is the container's checkpoint. Peaks of open windows are taken out: the
-// interval may see a higher one after the restart.
+// Save returns the container's checkpoint. Its weights exclude peaks of open windows: the interval may have a higher
+// one after the restart.
 func (c *Container) Save(p *Policy, now time.Time) Checkpoint {
 	a := *c.Merged(p)
 	a.use = a.use.Clone()
@@ -105,8 +100,7 @@ func (o *Open) limit() {
 	slices.SortFunc(o.Windows, func(a, b Window) int { return cmp.Compare(a.Pod, b.Pod) })
 }
 
-// Restore is the container of a checkpoint that is read now. A checkpoint that
-// no recommender can have saved is an error.
+// Restore returns the container of a checkpoint. It returns an error for one that no recommender can have saved.
 func Restore(p *Policy, saved Checkpoint, now time.Time) (Container, error) {
 	if err := saved.check(p, now); err != nil {
 		return Container{}, err
@@ -150,8 +144,7 @@ func (c *Container) reopen(p *Policy, o *Open, now time.Time) {
 	}
 }
 
-// check finds what no recommender saved: upstream would load it, and recommend by
-// it for days.
+// check returns an error for values that no recommender saves: upstream would load them, and use them for days.
 func (c *Checkpoint) check(p *Policy, now time.Time) error {
 	switch {
 	case c.Samples < 0:

@@ -9,34 +9,33 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Container is what is remembered of all containers of one name in a workload's
-// pods. The zero value knows nothing. It is a value: methods with a pointer change
-// their own copy, after Clone.
+// Container is the history of all containers of one name in a workload's pods. The zero value is empty. It is a value:
+// methods with a pointer change the caller's copy, after Clone.
 type Container struct {
 	aggregate Aggregate
-	// created is since when there is an aggregate; 0 while there is none.
+	// created is when the aggregate was created; 0 without one.
 	created vertical.Stamp
-	// firstMemory and lastMemory are when memory was measured, or ran out.
+	// firstMemory and lastMemory are the times of the first and last memory samples or out-of-memory kills.
 	firstMemory, lastMemory vertical.Stamp
-	// initial was in a checkpoint and is kept apart, as upstream does. With the
-	// divergence open-window the aggregate continues it instead.
+	// initial is the part from a checkpoint, which is separate, as upstream. With the divergence open-window the aggregate
+	// continues it instead.
 	initial *Aggregate
-	// windows are the pods', sorted by them.
+	// windows has those of the pods, sorted by pod.
 	windows []window
-	// retained are overrides that upstream never forgets.
+	// retained has overrides that upstream never drops.
 	retained *overrides
-	// Changed says that a checkpoint would have something new.
+	// Changed is set if the checkpoint has changed.
 	Changed bool
 }
 
-// window is in which one container of one pod is measured.
+// window is the memory window of one container of one pod.
 type window struct {
 	pod     string
 	lastCPU vertical.Stamp
-	// end is when the interval ends that has one memory peak.
+	// end is the end of the interval that has one memory peak.
 	end        vertical.Stamp
 	lastMemory vertical.Stamp
-	// peak was measured in this interval; oomPeak follows from running out of memory.
+	// peak is the measured peak of this interval, oomPeak that of an out-of-memory kill.
 	peak, oomPeak vertical.Amount
 	lastOOM       vertical.Stamp
 }
@@ -51,9 +50,8 @@ func (c *Container) Clone() Container {
 	return copied
 }
 
-// ApplyOverrides is the policy with what the owner overrides. Without the divergence
-// reset-overrides, one that was there while there was an aggregate applies until
-// there is another.
+// ApplyOverrides returns the policy with the object's overrides. Without the divergence reset-overrides, an override
+// that was set while there was an aggregate applies until there is another.
 func (c *Container) ApplyOverrides(p Policy, own vertical.ContainerPolicy) Policy {
 	set := overrides{oom: own.OOM, memory: own.Memory}
 	if p.has(divergence.ResetOverrides) {
@@ -70,28 +68,27 @@ func (c *Container) ApplyOverrides(p Policy, own vertical.ContainerPolicy) Polic
 	return set.apply(p)
 }
 
-// RecordPresent records that there is such a container, used or not. Its policy is set after
-// that.
+// RecordPresent records that there is such a container, with or without samples. Its policy is set after that.
 func (c *Container) RecordPresent(now time.Time) {
 	if c.created.IsZero() {
 		c.created, c.retained = vertical.StampOf(now), nil
 	}
 }
 
-// ensureCreated makes an aggregate for a sample, under the policy that was set.
+// ensureCreated creates the aggregate for a sample, with the present policy.
 func (c *Container) ensureCreated(now time.Time) {
 	if c.created.IsZero() {
 		c.created = vertical.StampOf(now)
 	}
 }
 
-// Exists reports whether anything is known that a recommendation could be made of.
+// Exists reports whether there is a history for a recommendation.
 func (c *Container) Exists() bool { return !c.created.IsZero() || c.initial != nil }
 
-// IsForgotten reports whether nothing at all is known.
+// IsForgotten reports whether there is no history at all.
 func (c *Container) IsForgotten() bool { return !c.Exists() && len(c.windows) == 0 }
 
-// Sample is what a container of a pod used of a resource.
+// Sample is a container's use of a resource.
 type Sample struct {
 	Pod    string
 	At     time.Time
@@ -126,19 +123,18 @@ func (c *Container) AddMemory(p *Policy, s Sample, now time.Time) bool {
 	return true
 }
 
-// OOM is that a container ran out of memory.
+// OOM is an out-of-memory kill of a container.
 type OOM struct {
 	Pod string
 	At  time.Time
-	// Request and Limit were its; 0 is none.
+	// Request and Limit are the container's at that time; 0 means none.
 	Request, Limit vertical.Amount
-	// Standing is found in the status of a pod that was not known before. Upstream acts
-	// on changes of pods alone.
+	// Standing is set for a kill in the status of a pod that is observed for the first time. Upstream acts on changes of
+	// pods alone.
 	Standing bool
 }
 
-// RecordOOM takes running out of memory for a memory sample above what the
-// container had:
+// RecordOOM records an out-of-memory kill as a memory sample above the container's resources:
 //
 //	used   = max(request, peak of the window)
 //	needed = max(used + least bump-up, used * bump-up ratio)
@@ -167,8 +163,7 @@ func (c *Container) RecordOOM(p *Policy, o OOM, now time.Time) bool {
 	return true
 }
 
-// addMemory reports whether the sample is the window's new peak, having taken the
-// old one away.
+// addMemory reports whether the sample is the window's new peak, and then subtracts the old one.
 func (c *Container) addMemory(p *Policy, w *window, s Sample) bool {
 	at := vertical.StampOf(s.At)
 	w.lastMemory = at
@@ -181,7 +176,7 @@ func (c *Container) addMemory(p *Policy, w *window, s Sample) bool {
 	}
 	if at.Before(w.end) {
 		old := w.highest()
-		// Upstream takes a peak of 0 for none, and then no other takes its place.
+		// Upstream treats a peak of 0 as none, and then no other replaces it.
 		if s.Amount <= old || old == 0 && !p.has(divergence.ZeroMemory) {
 			return false
 		}
@@ -195,7 +190,7 @@ func (c *Container) addMemory(p *Policy, w *window, s Sample) bool {
 	return true
 }
 
-// window is the pod's, made if there is none.
+// window returns the pod's window, which it adds if needed.
 func (c *Container) window(pod string) *window {
 	i, found := slices.BinarySearchFunc(c.windows, pod, func(w window, pod string) int { return cmp.Compare(w.pod, pod) })
 	if !found {
@@ -204,14 +199,13 @@ func (c *Container) window(pod string) *window {
 	return &c.windows[i]
 }
 
-// PruneWindows forgets the windows of pods that are gone. What they used stays.
+// PruneWindows drops the windows of deleted pods. It keeps their use.
 func (c *Container) PruneWindows(exists func(pod string) bool) {
 	c.windows = slices.DeleteFunc(c.windows, func(w window) bool { return !exists(w.pod) })
 }
 
-// Expire drops an aggregate without samples: at once where no pod has such a
-// container, otherwise after the policy's intervals. It never drops the separate part of a
-// checkpoint.
+// Expire drops an aggregate without samples: at once if no pod has such a container, otherwise after the policy's
+// intervals. It never drops the separate part of a checkpoint.
 func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 	if c.created.IsZero() {
 		return
@@ -229,16 +223,15 @@ func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 	}
 }
 
-// Newest is when the last sample was, zero without any.
+// Newest returns the time of the last sample, zero without any.
 func (c *Container) Newest() vertical.Stamp { return max(c.aggregate.last, c.lastMemory) }
 
 // DropInitial drops the separate part of a checkpoint, as upstream does when it cannot look
 // up the target.
 func (c *Container) DropInitial() { c.initial = nil }
 
-// AlignInitial moves the separate part of a checkpoint to the references of later samples.
-// Upstream does this by the way, when it merges both; what then counts no longer
-// is lost, even when the aggregate is forgotten.
+// AlignInitial moves the separate part of a checkpoint to the references of later samples. Upstream does this
+// implicitly when it merges both; buckets that no longer count after that are lost, even when the aggregate is dropped.
 func (c *Container) AlignInitial(p *Policy) {
 	if c.initial == nil || c.created.IsZero() {
 		return
@@ -252,7 +245,7 @@ func (c *Container) AlignInitial(p *Policy) {
 	c.initial = &aligned
 }
 
-// Merged is all that is known of use. It must not be changed.
+// Merged returns the whole history of use. The caller must not change it.
 func (c *Container) Merged(p *Policy) *Aggregate {
 	if c.initial == nil {
 		return &c.aggregate
@@ -265,8 +258,8 @@ func (c *Container) Merged(p *Policy) *Aggregate {
 	return &merged
 }
 
-// Confidence is that of the aggregate. With the divergence memory-only, one that
-// has no CPU samples goes by the times of its memory.
+// Confidence returns that of the aggregate. With the divergence memory-only, one without CPU samples uses the times of
+// its memory samples.
 func (c *Container) Confidence(p *Policy, a *Aggregate, interval time.Duration) float64 {
 	if a.samples == 0 && p.has(divergence.MemoryOnly) {
 		return float64(c.lastMemory.Sub(c.firstMemory)) / float64(interval)

@@ -1,7 +1,6 @@
-// Package usage aggregates what the containers of a workload used: a histogram of
-// CPU samples, and one of memory peaks, of which each container of each pod gives
-// one in an interval. It knows what running out of memory says about the need of
-// it, and what of all this a checkpoint keeps.
+// Package usage aggregates the use of the containers of a workload: a histogram of CPU samples, and one of memory
+// peaks, of which each container of each pod has one in an interval. It raises memory after out-of-memory kills, and
+// saves the history in checkpoints.
 package usage
 
 import (
@@ -13,24 +12,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 )
 
-// Policy is how use is aggregated. Each field but the last has the flag of
-// upstream that is in its comment.
+// Policy has the settings of the aggregation. The comment of each field except the last names upstream's flag.
 type Policy struct {
 	// HalfLife: --cpu-histogram-decay-half-life, --memory-histogram-decay-half-life.
 	HalfLife [vertical.Resources]time.Duration
-	// Interval has one memory peak of each container: --memory-aggregation-interval.
+	// Interval is the time that has one memory peak of each container: --memory-aggregation-interval.
 	Interval time.Duration
-	// Count is after how many intervals without samples an aggregate is forgotten:
+	// Count is the number of intervals without samples after which an aggregate is dropped:
 	// --memory-aggregation-interval-count.
 	Count int64
-	// BumpUpRatio and MinBumpUpBytes say how much more a container needs that ran out of
-	// memory, whichever is more: --oom-bump-up-ratio, --oom-min-bump-up-bytes.
+	// BumpUpRatio and MinBumpUpBytes raise the memory of a container that ran out of it, whichever is more:
+	// --oom-bump-up-ratio, --oom-min-bump-up-bytes.
 	BumpUpRatio, MinBumpUpBytes float64
 
 	Divergences divergence.Set
 }
 
-// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+// DefaultPolicy returns upstream's flags by default, and Plimsoll's divergences.
 func DefaultPolicy() Policy {
 	const day = 24 * time.Hour
 	return Policy{
@@ -46,18 +44,18 @@ func (p *Policy) shape(r vertical.Resource) histogram.Shape {
 	return histogram.ShapeOf(r, p.HalfLife[r])
 }
 
-// window is for how long an aggregate without samples is kept.
+// window returns the time for which an aggregate without samples is kept.
 func (p *Policy) window() time.Duration {
 	return time.Duration(arithmetic.Saturate.MulDiv(int64(p.Interval), max(1, p.Count), 1))
 }
 
-// overrides are what one VerticalPodAutoscaler sets instead of flags.
+// overrides has the settings of a VerticalPodAutoscaler that override flags.
 type overrides struct {
 	oom    vertical.OOMPolicy
 	memory vertical.MemoryPolicy
 }
 
-// orElse is o where it says something, and below elsewhere.
+// orElse returns o, with the fields of below that o does not set.
 func (o overrides) orElse(below overrides) overrides {
 	if o.oom.BumpUpRatio == 0 {
 		o.oom.BumpUpRatio = below.oom.BumpUpRatio

@@ -6,9 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// Summary makes one sample of a container's many in an interval: of CPU the mean, as
-// percentiles must not depend on how often use is sampled; of memory the highest, as the
-// peak is what has to fit. The zero value has none.
+// Summary combines a container's samples in an interval into one: the mean of CPU, because percentiles must not depend
+// on how often use is sampled; the maximum of memory, because the peak has to fit. The zero value is empty.
 type Summary struct {
 	// sum, of CPU, is weighted by the time that each sample was measured over.
 	sum, weight float64
@@ -17,8 +16,8 @@ type Summary struct {
 	last        [vertical.Resources]vertical.Stamp
 }
 
-// Add takes one in that was measured over some time, and ended then. Samples of a
-// moment count alike. A sample that is not newer than the last is left out.
+// Add adds a sample that was measured over some time and ended at at. Samples without a duration have equal weights. It
+// ignores a sample that is not newer than the last.
 func (s *Summary) Add(r vertical.Resource, amount vertical.Amount, over time.Duration, at time.Time) {
 	stamp := vertical.StampOf(at)
 	if !s.last[r].Before(stamp) || amount < 0 {
@@ -37,8 +36,7 @@ func (s *Summary) Add(r vertical.Resource, amount vertical.Amount, over time.Dur
 	s.weight += weight
 }
 
-// Take is the one sample of a resource and when the last of the many was, if there is
-// any. Later samples begin anew.
+// Take returns the combined sample of a resource and the time of the last one, and resets it; false without samples.
 func (s *Summary) Take(r vertical.Resource) (amount vertical.Amount, at time.Time, ok bool) {
 	if !s.has[r] {
 		return 0, time.Time{}, false

@@ -33,21 +33,21 @@ func at(pod string, after time.Duration, amount vertical.Amount) Sample {
 	return Sample{Pod: pod, At: began.Add(after), Amount: amount}
 }
 
-// peak is the highest memory peak, as the start of the bucket after it.
+// peak returns the highest memory peak, as the start of the bucket after it.
 func peak(t *testing.T, p *Policy, c *Container) vertical.Amount {
 	t.Helper()
 	highest, _ := c.Merged(p).Percentile(p, vertical.Memory, 1)
 	return highest
 }
 
-// above is what a histogram says of an amount of memory.
+// above returns the start of the bucket after that amount of memory.
 func above(amount vertical.Amount) vertical.Amount {
 	s := histogram.ShapeOf(vertical.Memory, day)
 	return vertical.AmountOf(s.Start(s.Find(float64(amount)) + 1))
 }
 
-// A container with 20 buckets that are not empty takes at most 300 bytes, however
-// they are shared between CPU and memory. Upstream's takes 2,944.
+// A container with 20 filled buckets takes at most 300 bytes, with any division between CPU and memory. Upstream's
+// takes 2,944.
 func TestSize(t *testing.T) {
 	p, shape := DefaultPolicy(), [vertical.Resources]histogram.Shape{}
 	for r := range vertical.Resource(vertical.Resources) {
@@ -63,7 +63,7 @@ func TestSize(t *testing.T) {
 		for i := range all {
 			a := &all[i]
 			for n := range uint64(20) {
-				r, bucket := vertical.CPU, 40+3*n // with gaps
+				r, bucket := vertical.CPU, 40+3*n // every third bucket is empty
 				if n >= inCPU {
 					r = vertical.Memory
 				}
@@ -78,7 +78,7 @@ func TestSize(t *testing.T) {
 			}
 		}
 		heap := float64(after.HeapAlloc-before.HeapAlloc) / containers
-		got := heap + float64(reflect.TypeFor[Aggregate]().Size()) // which is in all
+		got := heap + float64(reflect.TypeFor[Aggregate]().Size()) // which every aggregate has
 		if got > 300 || heap < 20*8 {
 			t.Errorf("%d buckets of CPU and %d of memory take %.0f bytes", inCPU, 20-inCPU, got)
 		}
@@ -88,7 +88,7 @@ func TestSize(t *testing.T) {
 	t.Logf("at most %.0f bytes", most)
 }
 
-// CPU samples that are not newer than the last of the same container are left out.
+// A CPU sample that is not newer than the last of its container is ignored.
 func TestCPU(t *testing.T) {
 	var c Container
 	p := with(divergence.None)
@@ -117,14 +117,14 @@ func TestCPU(t *testing.T) {
 	}
 }
 
-// Of an interval only the peak stays.
+// Only the peak of an interval is stored.
 func TestMemoryWindow(t *testing.T) {
 	var c Container
 	p := with(divergence.None)
 	for _, s := range []struct {
 		after  time.Duration
 		amount vertical.Amount
-		want   int // how many peaks there are
+		want   int // the number of peaks
 	}{{0, 100 * mib, 1}, {time.Minute, 50 * mib, 1}, {2 * time.Minute, 300 * mib, 1}, {23 * time.Hour, 299 * mib, 1},
 		{25 * time.Hour, 200 * mib, 2}} {
 		c.AddMemory(p, at("a", s.after, s.amount), began)
@@ -146,7 +146,7 @@ func TestMemoryWindow(t *testing.T) {
 
 func TestZeroMemory(t *testing.T) {
 	for on, want := range map[divergence.Set]vertical.Amount{
-		divergence.None:       above(0), // nothing after a first sample of 0 counts
+		divergence.None:       above(0), // after a first sample of 0, no other counts
 		divergence.ZeroMemory: above(300 * mib),
 	} {
 		var c Container
@@ -291,7 +291,7 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// An owner may ask for more intervals than there is time.
+// A policy may have more intervals than time.Duration can express.
 func TestExpireNever(t *testing.T) {
 	var c Container
 	p := c.ApplyOverrides(*with(divergence.None), vertical.ContainerPolicy{Memory: vertical.MemoryPolicy{Count: 1 << 62}})
@@ -302,7 +302,7 @@ func TestExpireNever(t *testing.T) {
 	}
 }
 
-// A window that is open over a restart goes on: its peak is replaced, not added to.
+// A window that is open during a restart continues: its peak is replaced, not added to.
 func TestRestart(t *testing.T) {
 	for on, want := range map[divergence.Set][2]vertical.Amount{
 		divergence.None:       {0, above(200 * mib)}, // upstream forgets the OOM
@@ -342,7 +342,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The annotation of a checkpoint that upstream wrote anew is not its any more.
+// After upstream has rewritten a checkpoint, the annotation does not belong to it.
 func TestStaleOpenWindows(t *testing.T) {
 	p := with(divergence.OpenWindow)
 	var c Container
@@ -359,7 +359,7 @@ func TestStaleOpenWindows(t *testing.T) {
 	}
 }
 
-// Open windows of another version are left out, and what the checkpoint has beside them is kept.
+// Open windows of another version are ignored; the rest of the checkpoint is used.
 func TestOpenWindowsOfAnotherVersion(t *testing.T) {
 	p := with(divergence.OpenWindow)
 	var c Container
@@ -439,8 +439,7 @@ func TestCloneIsApart(t *testing.T) {
 	}
 }
 
-// However often and from how many pods: what is kept is bounded by the buckets and
-// the pods that exist.
+// With any number of samples and pods, the memory is bounded by the buckets and the existing pods.
 func TestBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := with(divergence.Set(rapid.Uint64Range(0, uint64(divergence.Default)).Draw(r, "divergences")))
@@ -507,7 +506,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Scraping four times as often gives the same percentiles.
+// Scraping four times as often leads to the same percentiles.
 func TestFasterScrapingMovesNothing(t *testing.T) {
 	p := with(divergence.Default)
 	var slow, fast Container

@@ -27,8 +27,8 @@ func isActive(object *plimsollv1alpha1.WorkloadAutoscaler) bool {
 	return false
 }
 
-// TestFlappingServer: a server that answers and fails in turn, every second. Its first failure and its first return are
-// shown at once; then a status is written once in an interval, and the last of them stays.
+// TestFlappingServer: a server succeeds and fails alternately, every second. The status shows its first failure and its
+// first recovery at once; then it is written once in an interval, and shows the last state in the end.
 func TestFlappingServer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -90,7 +90,7 @@ func TestFlappingServer(t *testing.T) {
 	})
 }
 
-// TestFlappingMetricsOfHPA: an adapter that answers and fails in turn, one answer for each sync period.
+// TestFlappingMetricsOfHPA: an adapter succeeds and fails alternately, once in each sync period.
 func TestFlappingMetricsOfHPA(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		fails := false
@@ -117,7 +117,7 @@ func TestFlappingMetricsOfHPA(t *testing.T) {
 	})
 }
 
-// TestNewsBesideFlaps: that the target is gone is shown at once, whatever a metric does.
+// TestNewsBesideFlaps: the status shows at once that the target is gone, also beside a flapping metric.
 func TestNewsBesideFlaps(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()

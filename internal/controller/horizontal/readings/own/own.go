@@ -13,13 +13,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Specs are what an object's metrics need, index for index; nil if none of them is read here.
+// Specs has the subscription of each metric of an object, at the metric's index; nil if the object has none that
+// Plimsoll reads itself.
 type Specs []sources.Spec
 
-// Has reports whether metric i is read here.
+// Has reports whether Plimsoll reads metric i itself.
 func (s Specs) Has(i int) bool { return i < len(s) && s[i] != sources.Spec{} }
 
-// HasPods reports whether a metric is of the pods' own endpoints.
+// HasPods reports whether a metric comes from the pods' own endpoints.
 func (s Specs) HasPods() bool {
 	for i := range s {
 		if s[i].PodEndpoint != nil {
@@ -29,28 +30,28 @@ func (s Specs) HasPods() bool {
 	return false
 }
 
-// Query asks for the metrics of one decision.
+// Query selects the metrics of one decision.
 type Query struct {
 	Key   observe.Key
 	Specs Specs
 	Pods  []*observe.Pod
 }
 
-// Answers are what is known to the metrics of one decision. They may be used again.
+// Answers has the values for one decision. It is reusable.
 type Answers struct {
 	all   []answer
 	views []observehorizontal.PodUsage
 }
 
-// answer is what is known to one metric.
+// answer is the value of one metric.
 type answer struct {
-	// usage is of the pods; nil for other metrics.
+	// usage has the pods' values; nil for other metrics.
 	usage observehorizontal.PodUsage
-	// total is of a server, or why the pods have no values.
+	// total is a server's value, or the error if there are no values of pods.
 	total sources.Answer
 }
 
-// Latest finds what is known now.
+// Latest reads the latest values into a.
 func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 	a.all = a.all[:0]
 	views := 0
@@ -73,7 +74,7 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 	}
 }
 
-// latestOfPods uses the given one of the views, which are as many as there have ever been metrics of pods.
+// latestOfPods reads into the view with this index. The views are kept for reuse.
 func (s *Sources) latestOfPods(
 	now time.Time, q *Query, spec *sources.PodEndpoint, a *Answers, view int,
 ) answer {
@@ -90,12 +91,11 @@ func (s *Sources) latestOfPods(
 	return answer{usage: a.views[view]}
 }
 
-// isOff is the answer of a source that is nil.
 func isOff(kind source.Type) sources.Answer {
 	return sources.Answer{Err: fmt.Errorf("this controller does not read metrics of type %s", kind)}
 }
 
-// Reading is that of metric i, which is one of the specs'.
+// Reading returns the reading of metric i, which must be one of the specs.
 func (a *Answers) Reading(i int, translate *observehorizontal.Answers) metric.Reading {
 	if usage := a.all[i].usage; usage != nil {
 		return translate.PodEndpoint(i, usage)
@@ -103,7 +103,7 @@ func (a *Answers) Reading(i int, translate *observehorizontal.Answers) metric.Re
 	return translate.Server(i, &a.all[i].total)
 }
 
-// Reset drops references to objects and pods, which would be kept alive.
+// Reset drops references, which would keep objects and pods in memory.
 func (a *Answers) Reset() {
 	clear(a.all)
 	a.all = a.all[:0]

@@ -38,8 +38,8 @@ func (w *world) touch(name string) {
 	})
 }
 
-// TestUnsteadyPodsDelayNoLowering: where pods change all the time, and a server answers the same each time, the count
-// falls all the same when its window is over.
+// TestUnsteadyPodsDelayNoLowering: if pods change all the time, and a server returns the same value each time, the
+// count still falls at the end of its window.
 func TestUnsteadyPodsDelayNoLowering(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -57,7 +57,8 @@ func TestUnsteadyPodsDelayNoLowering(t *testing.T) {
 	})
 }
 
-// TestEventsOfRareDecisionsDoNotLower: a decision because pods change lowers nothing, also while another one is due later.
+// TestEventsOfRareDecisionsDoNotLower: a decision because pods change lowers no count, also while another decision is
+// due later.
 func TestEventsOfRareDecisionsDoNotLower(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -77,8 +78,8 @@ func TestEventsOfRareDecisionsDoNotLower(t *testing.T) {
 	})
 }
 
-// TestSamplesBesideALaggingCache: samples that come while the cache is behind the last status write are decided on as
-// samples when it has caught up, so that the count falls then.
+// TestSamplesBesideALaggingCache: samples that arrive while the cache is behind the last status write trigger a
+// decision on samples once it has caught up, so that the count falls then.
 func TestSamplesBesideALaggingCache(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -92,11 +93,11 @@ func TestSamplesBesideALaggingCache(t *testing.T) {
 			w.Pass(time.Second)
 		}
 		api.KeepBehind(true)
-		answer(sources.Answer{Err: horizontaltest.ErrServer}) // which is written
+		answer(sources.Answer{Err: horizontaltest.ErrServer}) // the status shows it
 		answer(sources.Answer{Series: []float64{10}})
 		w.WantReplicas("web", 4, "the cache is behind")
 		api.KeepBehind(false)
-		// By new samples alone a count falls as often as by the sync period.
+		// New samples alone lower a count once in a sync period.
 		w.Pass(trigger.LoweringPeriod)
 		o.Sampled(observe.WLA("shop", "web"))
 		w.Pass(100 * time.Millisecond)

@@ -35,13 +35,14 @@ func (w *world) inspected(key observe.Key, each func(*horizontal.Decision)) {
 	}
 }
 
-// counted is how many there are of something that the world's lock guards; it begins anew.
+// counted returns how many there are of something that the world's lock guards; it begins anew.
 func (w *world) counted(n *int) (counted int) {
 	w.Set(func() { counted, *n = *n, 0 })
 	return counted
 }
 
-// TestSourcesAreSwitchedOff: a metric whose source is off says so, and neither raises nor lowers the replica count.
+// TestSourcesAreSwitchedOff: a metric whose source is off fails with that reason, and neither raises nor lowers the
+// replica count.
 func TestSourcesAreSwitchedOff(t *testing.T) {
 	for _, kind := range []plimsollv1alpha1.MetricSourceType{ofPods, ofQuery, ofScaler} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestSourcesAreSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestOwnMetricsScale: what each of the sources has scales the target up and down.
+// TestOwnMetricsScale: the values of each source scale the target up and down.
 func TestOwnMetricsScale(t *testing.T) {
 	for _, kind := range []plimsollv1alpha1.MetricSourceType{ofPods, ofQuery, ofScaler} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -124,7 +125,8 @@ func TestPagesLeadToDecisions(t *testing.T) {
 	})
 }
 
-// TestSampledPodsStandForAll: where only a part of the pods is scraped, the decision is on all of them, and says so.
+// TestSampledPodsStandForAll: if only a part of the pods is scraped, the decision counts all of them, and its trace
+// shows that.
 func TestSampledPodsStandForAll(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -150,7 +152,7 @@ func TestSampledPodsStandForAll(t *testing.T) {
 	})
 }
 
-// TestSilentPodsAreMissing: pods that do not answer count as missing, and none at all is a failure.
+// TestSilentPodsAreMissing: pods that do not respond count as missing, and the metric fails if none responds.
 func TestSilentPodsAreMissing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -190,7 +192,7 @@ func TestFailingServerKeepsReplicas(t *testing.T) {
 	})
 }
 
-// TestPendingLowersNothing: the first values of one metric are awaited, and another asks for fewer.
+// TestPendingLowersNothing: one metric has no values yet, and another proposes fewer replicas.
 func TestPendingLowersNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -210,7 +212,7 @@ func TestPendingLowersNothing(t *testing.T) {
 	})
 }
 
-// zeroWorld has an object at zero that a scaler may wake.
+// zeroWorld has an object at zero that a scaler may scale up.
 func zeroWorld(w *world) (*horizontaltest.WorkloadAPI, *horizontaltest.OwnMetrics) {
 	api, o := w.Workloads(), w.OwnMetrics()
 	object := horizontaltest.Ownly(w.Web("web", 0), ofScaler)
@@ -220,8 +222,7 @@ func zeroWorld(w *world) (*horizontaltest.WorkloadAPI, *horizontaltest.OwnMetric
 	return api, o
 }
 
-// TestPushScalesFromZeroAtOnce: a scaler's report brings the first replica within 300 ms, and its answer whatever else
-// it asks for.
+// TestPushScalesFromZeroAtOnce: a scaler's report adds the first replica within 300 ms, and its response the others.
 func TestPushScalesFromZeroAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := zeroWorld(w)
@@ -234,7 +235,7 @@ func TestPushScalesFromZeroAtOnce(t *testing.T) {
 	})
 }
 
-// TestPushOfFailingScaler: a scaler that says that there is work is believed though its values cannot be read.
+// TestPushOfFailingScaler: a scaler's report of work counts although its values cannot be read.
 func TestPushOfFailingScaler(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := zeroWorld(w)
@@ -248,8 +249,8 @@ func TestPushOfFailingScaler(t *testing.T) {
 	})
 }
 
-// TestFloodOfPushes: a scaler that reports all the time has its object decided five times a second, and no other object
-// later.
+// TestFloodOfPushes: a scaler that reports all the time triggers at most five decisions a second on its object, and
+// delays no other object.
 func TestFloodOfPushes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := zeroWorld(w)
@@ -273,7 +274,7 @@ func TestFloodOfPushes(t *testing.T) {
 	})
 }
 
-// TestAnswersOfManyMetrics: a hundred answers a second lead to no more than five decisions a second.
+// TestAnswersOfManyMetrics: a hundred responses a second trigger no more than five decisions a second.
 func TestAnswersOfManyMetrics(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -298,8 +299,7 @@ func TestAnswersOfManyMetrics(t *testing.T) {
 	})
 }
 
-// TestOwnMetricsBesideOthers: a slow metrics API keeps no decision on a metric that Plimsoll reads itself waiting, and
-// what was asked before it answered is read again.
+// TestOwnMetricsBesideOthers: a slow metrics API does not delay decisions on a metric that Plimsoll reads itself.
 func TestOwnMetricsBesideOthers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -321,8 +321,9 @@ func TestOwnMetricsBesideOthers(t *testing.T) {
 	})
 }
 
-// TestWhatWaitedIsReadAgain: a decision that waits for a metrics API is on what the other sources have after that.
-func TestWhatWaitedIsReadAgain(t *testing.T) {
+// TestOwnMetricsAreReadAgainAfterWaiting: a decision that waits for a metrics API uses the values that the other
+// sources have after the wait.
+func TestOwnMetricsAreReadAgainAfterWaiting(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
 		hpa := w.Web("web", 2)
@@ -332,7 +333,7 @@ func TestWhatWaitedIsReadAgain(t *testing.T) {
 		api.Put(object)
 		o.Answer = sources.Answer{Series: []float64{20}}
 		w.ExternalValue = func(context.Context) (int64, error) {
-			// Half of what a decision waits for an answer.
+			// Half of the time that a decision waits for a response.
 			<-time.After(500 * time.Millisecond)
 			o.Change(func() { o.Answer.Series = []float64{40} })
 			return 100, nil
@@ -353,8 +354,8 @@ func TestWhatWaitedIsReadAgain(t *testing.T) {
 	})
 }
 
-// TestObjectsThatAreCollected: the sources collect what an object has as long as it is decided on, and from the moment
-// on in which it no longer is, nothing.
+// TestObjectsThatAreCollected: the sources collect the metrics of an object as long as it is decided, and stop at once
+// when it no longer is.
 func TestObjectsThatAreCollected(t *testing.T) {
 	zero := ptr.To[int32](0)
 	for name, end := range map[string]func(*world, *horizontaltest.WorkloadAPI, *plimsollv1alpha1.WorkloadAutoscaler){
@@ -419,8 +420,8 @@ func TestObjectsThatAreCollected(t *testing.T) {
 	}
 }
 
-// TestUnreadableTargetKeepsSources: a target that cannot be read for a moment is no reason to begin anew. What was
-// edited meanwhile is collected no more all the same.
+// TestUnreadableTargetKeepsSources: the sources keep their state while a target cannot be read for a moment. Metrics
+// that are removed meanwhile are no longer collected.
 func TestUnreadableTargetKeepsSources(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -458,8 +459,8 @@ func TestSourcesStopWithTheLead(t *testing.T) {
 	})
 }
 
-// TestRareDecisionsKeepSources: an object that asks to be decided once an hour is decided on new answers, and no
-// sooner. Its sources are asked all the time.
+// TestRareDecisionsKeepSources: an object with a sync period of an hour is decided on new responses only. Its sources
+// are queried all the time.
 func TestRareDecisionsKeepSources(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -485,7 +486,7 @@ func TestRareDecisionsKeepSources(t *testing.T) {
 	})
 }
 
-// TestEditedMetricsAreRead: another spec of an object is read from the next decision on.
+// TestEditedMetricsAreRead: the metrics of a changed spec are read from the next decision on.
 func TestEditedMetricsAreRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// TestSampledPodsReplay: a part of the pods is asked, one of them is silent, with and without a last value, and then there
-// is a surge.
+// TestSampledPodsReplay: a part of the pods is sampled, one of them does not respond, with and without a last value,
+// and then there is a surge.
 func TestSampledPodsReplay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()
@@ -41,8 +41,7 @@ func TestSampledPodsReplay(t *testing.T) {
 	})
 }
 
-// TestServersReplay: values, several series, a target and an activity of the scaler's own, errors and first values that
-// are awaited.
+// TestServersReplay: values, several series, the scaler's own target and activity, errors, and missing first values.
 func TestServersReplay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.Workloads(), w.OwnMetrics()

@@ -1,6 +1,5 @@
-// Package own reads the metrics that Plimsoll reads itself: of the pods' own endpoints, of
-// Prometheus and of external scalers. A source collects what was set last of each object, and nothing
-// else; to read a value changes nothing.
+// Package own reads the metrics that Plimsoll reads itself: from the pods' own endpoints, Prometheus and external
+// scalers. A source collects exactly the metrics of the last Set of each object. Reading a value has no side effect.
 package own
 
 import (
@@ -14,19 +13,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Sources are where the metrics come from. One that is nil is switched off, and its metrics fail.
+// Sources has the sources of the metrics. A nil source is switched off, and its metrics fail.
 type Sources struct {
-	// Start begins what the sources need until ctx ends; nil if they need nothing.
+	// Start starts what the sources share until ctx ends; nil if they share nothing.
 	Start      func(ctx context.Context)
 	Pods       Pods
 	Prometheus Prometheus
 	Scalers    Scalers
 }
 
-// subscriber is a source as the loop tells it what to collect.
 type subscriber interface {
-	// Set has these metrics of the object collected from now on, as far as they are the source's, and no
-	// others; nil if it has none, or is gone.
+	// Set replaces the metrics that the source collects for the object; nil stops it. The source ignores metrics of other
+	// types.
 	Set(key observe.Key, specs []sources.Spec)
 }
 
@@ -35,38 +33,38 @@ type Pods interface {
 	subscriber
 	// Run scrapes until ctx ends.
 	Run(ctx context.Context, sampled func(podendpoint.Sampled))
-	// Follow has these pods scraped for the object from now on.
+	// Follow replaces the pods that are scraped for the object.
 	Follow(key observe.Key, pods []*observe.Pod)
-	// Latest is what is known of a metric of these pods, by their indices; an earlier result may be reused. The error says
-	// why there is nothing to decide on; it is podendpoint.ErrStarting where that ends within seconds.
+	// Latest returns the latest values of a metric, in the order of the pods; it may reuse the memory of an earlier
+	// result. The error says why there are no values; it is podendpoint.ErrStarting if that ends within seconds.
 	Latest(
 		now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
 	) (observehorizontal.PodUsage, error)
-	// Urgent has these pods scraped before others.
+	// Urgent prioritizes the scrapes of these pods.
 	Urgent(pods []*observe.Pod)
 }
 
 // Prometheus queries Prometheus servers.
 type Prometheus interface {
 	subscriber
-	// Run queries until ctx ends; sampled is called for each object with a new answer.
+	// Run queries until ctx ends; it calls sampled for each object with a new response.
 	Run(ctx context.Context, sampled func(key observe.Key))
 	Latest(now time.Time, key observe.Key, spec *sources.Prometheus) sources.Answer
 }
 
-// Scalers ask external scalers.
+// Scalers calls external scalers.
 type Scalers interface {
 	subscriber
-	// Run asks until ctx ends. Sampled is called for each object with a new answer, pushed when a
-	// scaler reports by itself that there is work for one.
+	// Run calls them until ctx ends. It calls sampled for each object with a new response, and pushed when a scaler
+	// reports by itself that there is work for one.
 	Run(ctx context.Context, sampled, pushed func(key observe.Key))
 	Latest(now time.Time, key observe.Key, spec *sources.ExternalScaler) sources.Answer
 }
 
-// Watch is called when there is something new to decide on.
+// Watch has the callbacks for new values.
 type Watch struct {
 	PodSampled func(podendpoint.Sampled)
-	// Sampled is for a new answer of a server, Pushed for a scaler's report.
+	// Sampled is called for a new response of a server, Pushed for a scaler's report.
 	Sampled, Pushed func(key observe.Key)
 }
 
@@ -88,15 +86,14 @@ func (s *Sources) Run(ctx context.Context, w Watch) {
 	collecting.Wait()
 }
 
-// Urgent has these pods scraped before others.
+// Urgent prioritizes the scrapes of these pods.
 func (s *Sources) Urgent(pods []*observe.Pod) {
 	if s.Pods != nil {
 		s.Pods.Urgent(pods)
 	}
 }
 
-// Set has these metrics of the object collected from now on, and no others; nil if it has none, is gone, or is left
-// to another controller.
+// Set replaces the metrics that the sources collect for the object; nil stops them.
 func (s *Sources) Set(key observe.Key, specs Specs) {
 	if s.Pods != nil {
 		s.Pods.Set(key, specs)
@@ -109,7 +106,7 @@ func (s *Sources) Set(key observe.Key, specs Specs) {
 	}
 }
 
-// Follow has these pods scraped for the object from now on.
+// Follow replaces the pods that are scraped for the object.
 func (s *Sources) Follow(key observe.Key, pods []*observe.Pod) {
 	if s.Pods != nil {
 		s.Pods.Follow(key, pods)

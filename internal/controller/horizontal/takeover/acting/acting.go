@@ -1,15 +1,14 @@
-// Package acting decides which objects this installation of Plimsoll acts on, and which it leaves
-// to another controller: from the writes of their statuses, and from what should have been
-// written and was not. It is pure: it has no clock and no lock.
+// Package acting decides which objects this installation of Plimsoll acts on, and which it leaves to another
+// controller: from the writes of their statuses, and from writes that should have happened and did not. It is pure: it
+// has no clock and no lock.
 //
-// kube-controller-manager writes the status of an HPA only when it changes, so silence alone
-// proves nothing. What it does is the same for all HPAs, however: its writes of some HPAs show that
-// it is there for the others too.
+// kube-controller-manager writes the status of an HPA only when it changes, so silence alone proves nothing. But it
+// treats all HPAs alike: its writes to some HPAs show that it acts on the others too.
 //
-// Who may edit the objects of a namespace may write any managedFields there. A write counts only if
-// the status changed with it, which takes another right, and what is seen in one namespace counts for that
-// namespace alone. For the others it counts once it was seen in two. That this installation acts on objects, which is
-// what makes it act on more, counts once that is so in a fifth of the namespaces, too: a tenant may have two.
+// A user who may edit the objects of a namespace may write any managedFields there. A write counts only if the status
+// changed with it, which takes another permission, and evidence from one namespace counts for that namespace alone. For
+// the others it counts once two namespaces have it. That this installation acts on objects, which lets it act on more,
+// must hold in a fifth of the namespaces, too: a tenant may have two.
 package acting
 
 import (
@@ -19,19 +18,19 @@ import (
 )
 
 const (
-	// installationDelays is how many delays an installation of Plimsoll may be silent: it
-	// writes nothing as long as nothing changes.
+	// installationDelays is the number of delays for which an installation of Plimsoll may be silent: it writes nothing
+	// while nothing changes.
 	installationDelays = 5
-	// quietPart is the part of the delay for which a controller must have written no status at
-	// all before an HPA that it wrote is looked at.
+	// quietPart is the divisor of the delay that gives the time without any status write of a controller, after which an
+	// HPA that it wrote is checked for evidence.
 	quietPart = 4
-	// handoverTime is how long after the start writes of another controller are taken for ones
-	// that were under way when it was stopped.
+	// handoverTime is the time after the start in which writes of another controller count as ones that were in progress
+	// when it was stopped.
 	handoverTime = 2 * time.Second
-	// namespacesPart is the part of the namespaces in which this installation must act on an object before that counts
-	// for the others.
+	// namespacesPart is the divisor of the number of namespaces that gives those in which this installation must act on an
+	// object before that counts for the others.
 	namespacesPart = 5
-	// maxWriters bounds how many controllers are remembered.
+	// maxWriters bounds the recorded controllers.
 	maxWriters = 64
 )
 
@@ -40,56 +39,55 @@ type State uint8
 
 // The states.
 const (
-	// Undecided objects are left alone. No other controller is known to act on them.
+	// Undecided: no other controller is known to act on the object, and this installation does not act on it yet.
 	Undecided State = iota
-	// Left objects are left to another controller.
+	// Left: another controller acts on the object.
 	Left
-	// Acting is the state of objects that this installation acts on.
+	// Acting: this installation acts on the object.
 	Acting
 )
 
-// States are all of them.
+// States has all of them, in their order.
 var States = []State{Undecided, Left, Acting}
 
-// String is the state as the value of a label.
+// String returns the state as the value of a label.
 func (s State) String() string { return [...]string{"undecided", "left", "acting"}[s] }
 
-// Rule says when an object is acted on.
+// Rule says when this installation acts on an object.
 type Rule uint8
 
 // The rules.
 const (
-	// Always acts on the object, unless another controller has written its status within the
-	// delay.
+	// Always: it acts on the object, unless another controller has written its status within the delay.
 	Always Rule = iota
-	// UnlessInstalled acts on the object at once, unless another installation of Plimsoll does.
-	// From then on it takes what Evidence does.
+	// UnlessInstalled: it acts on the object at once, unless another installation of Plimsoll does. From then on Evidence
+	// applies.
 	UnlessInstalled
-	// Evidence acts on the object where its status shows that no other controller does.
+	// Evidence: it acts on the object if the status shows that no other controller does.
 	Evidence
 )
 
-// Scope is where an object is, and when it is acted on.
+// Scope is the namespace of an object and the rule for it.
 type Scope struct {
 	Namespace string
 	Rule      Rule
 }
 
-// Object is what is known of one object. The zero Object has not been added.
+// Object is the state of one object. The zero Object has not been added.
 type Object struct {
 	Scope
 	isActing bool
-	// isCounted says that its namespace's objects have it among them.
+	// isCounted is set while the count of its namespace includes it.
 	isCounted bool
-	// isContested says that it was acted on until another controller wrote its status.
+	// isContested is set if this installation acted on it until another controller wrote its status.
 	isContested bool
-	// needsEvidence says that silence of the other controller does not end its part.
+	// needsEvidence is set if this installation acts on it only with evidence, not after a time of silence alone.
 	needsEvidence bool
 	// last is the newest write of any other controller.
 	last Write
 	// until is when Plimsoll acts again on an object that needs no evidence.
 	until time.Time
-	// differs is since when what would be written differs from the status; zero if it does not.
+	// differs is when the status first differed from what this installation would write; zero if it does not.
 	differs time.Time
 }
 
@@ -100,42 +98,41 @@ func (o *Object) IsActing() bool { return o.isActing }
 // its status.
 func (o *Object) IsContested() bool { return o.isContested }
 
-// Last is the newest write of the object's status by another controller; zero if there is none.
+// Last returns the newest write of the object's status by another controller; zero if there is none.
 func (o *Object) Last() Write { return o.last }
 
-// Cluster is what is known of all objects together.
+// Cluster is the state of all objects together.
 type Cluster struct {
 	// Own is this installation's name in managedFields.
 	Own string
-	// Delay is how long no other controller must have written an object's status before this
-	// installation acts on it.
+	// Delay is the time without a status write by another controller after which this installation acts on an object.
 	Delay time.Duration
 
 	// started is when this program began to watch.
 	started time.Time
-	// seen is when a write of each other controller was last seen.
+	// seen has the last write of each other controller.
 	seen map[string]newest
-	// gone is when an installation of Plimsoll had left an object out of date for the delay.
+	// gone has the times at which an installation of Plimsoll had left an object out of date for the delay.
 	gone map[string]newest
-	// own and other are the newest writes of any HPA before the start, by the API server's clock.
+	// own and other are the newest writes to any HPA before the start, by the API server's clock.
 	own, other newest
-	// contested is when another controller was last seen to write any HPA.
+	// contested is the last write of another controller to any HPA.
 	contested newest
-	// acting is how many HPAs are acted on by evidence, and evidence has those of each namespace.
+	// acting counts the HPAs that this installation acts on by evidence, evidence has them by namespace.
 	acting   int
 	evidence evidences
-	// objects are how many HPAs the namespaces have on which evidence decides.
+	// objects counts the HPAs with the rule Evidence in each namespace.
 	objects map[string]int
 }
 
-// Acting is how many HPAs are acted on because of evidence.
+// Acting returns the number of HPAs that this installation acts on by evidence.
 func (c *Cluster) Acting() int { return c.acting }
 
-// Start says that the program begins to watch now.
+// Start records that the program watches objects from now on.
 func (c *Cluster) Start(now time.Time) { c.started = now }
 
-// Add begins with an object, or with another one of the same name. The writes that it has are not
-// new ones. It reports whether it is the first object that is left to the installation that wrote it.
+// Add adds an object, or replaces one of the same name. The writes that it already has are not new ones. It reports
+// whether it is the first object that is left to the installation that wrote it.
 func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bool) {
 	c.Remove(o)
 	*o = Object{Scope: of, last: w.last(), isCounted: of.Rule == Evidence}
@@ -150,12 +147,12 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bo
 		o.isActing = true
 	case UnlessInstalled:
 		if isInstallation(w.Other.By) && !w.Own.After(w.Other.At) {
-			isFirst = c.see(w.Other.By, of.Namespace, c.started)
+			isFirst = c.record(w.Other.By, of.Namespace, c.started)
 		}
 		o.isActing = w.Own.After(w.Other.At) || !c.isInstalledTwice(of.Namespace, now)
 		o.needsEvidence = !o.isActing
 	case Evidence:
-		c.own, c.other = c.own.see(of.Namespace, w.Own), c.other.see(of.Namespace, o.last.At)
+		c.own, c.other = c.own.with(of.Namespace, w.Own), c.other.with(of.Namespace, o.last.At)
 		o.needsEvidence = true
 		if w.Own.After(o.last.At) {
 			c.act(o, c.started)
@@ -164,7 +161,7 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bo
 	return isFirst && !o.isActing
 }
 
-// Remove ends with an object that is gone.
+// Remove removes a deleted object.
 func (c *Cluster) Remove(o *Object) {
 	c.stop(o)
 	if o.isCounted {
@@ -175,32 +172,32 @@ func (c *Cluster) Remove(o *Object) {
 	o.isContested, o.isCounted = false, false
 }
 
-// Change is what an update of an object shows.
+// Change is the effect of an update of an object.
 type Change struct {
-	// Other is a new write of another controller, Junior one of an installation that is to leave
-	// the object alone; zero if there is none.
+	// Other is a new write of another controller, Junior one of an installation that must leave the object to this one;
+	// zero if there is none.
 	Other, Junior Write
-	// HasStopped says that this installation acted on the object until now.
+	// HasStopped is set if this installation acted on the object until now.
 	HasStopped bool
-	// IsFirst says that no write of this controller was seen before.
+	// IsFirst is set if this is the first recorded write of the controller.
 	IsFirst bool
 }
 
-// Update takes in the new writes of its status that an update of an object shows.
+// Update processes the new status writes in an update of an object.
 func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
 	change := Change{Other: w.Other, Junior: w.Junior}
 	if !o.isActing && change.Junior.At.After(change.Other.At) {
-		// It acts on the object, and this installation does not.
+		// The junior acts on the object, and this installation does not.
 		change.Other, change.Junior = change.Junior, Write{}
 	}
 	by := change.Other.By
 	if by == "" {
 		return change
 	}
-	change.IsFirst = c.see(by, o.Namespace, now)
+	change.IsFirst = c.record(by, o.Namespace, now)
 	o.last = change.Other
 	if o.Rule == Evidence {
-		c.contested = c.contested.see(o.Namespace, now)
+		c.contested = c.contested.with(o.Namespace, now)
 	} else if now.Sub(c.started) <= handoverTime {
 		return change
 	}
@@ -212,8 +209,8 @@ func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
 	return change
 }
 
-// StateAt is who acts on the object now. For an object that is left, it also returns until when it is
-// at least. An object whose time has come is acted on from now on.
+// StateAt returns who acts on the object now, and for an object that is left, until when it is at least. If the
+// conditions for acting hold, this installation acts on the object from now on.
 func (c *Cluster) StateAt(o *Object, now time.Time) (state State, until time.Time) {
 	state, until = c.Peek(o, now)
 	switch {
@@ -226,7 +223,7 @@ func (c *Cluster) StateAt(o *Object, now time.Time) (state State, until time.Tim
 	return state, until
 }
 
-// Peek is the same without a change.
+// Peek returns the same as StateAt without changing the object.
 func (c *Cluster) Peek(o *Object, now time.Time) (state State, until time.Time) {
 	until = o.until
 	if o.needsEvidence {
@@ -241,8 +238,8 @@ func (c *Cluster) Peek(o *Object, now time.Time) (state State, until time.Time) 
 	return Undecided, time.Time{}
 }
 
-// Compared takes in whether the status of an undecided object differs from what a controller that acts
-// on it would have written. It reports whether this installation acts on the object from now on.
+// Compared processes whether the status of an undecided object differs from what a controller that acts on it would
+// have written. It reports whether this installation acts on the object from now on.
 func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 	state, _ := c.StateAt(o, now)
 	switch {
@@ -253,14 +250,14 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 	case o.differs.IsZero():
 		o.differs = now
 	case c.hasDiffered(o, now):
-		c.missed(o, now)
+		c.recordMissed(o, now)
 		c.act(o, now)
 	}
 	return o.isActing
 }
 
-// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on
-// none yet for such a reason.
+// IsFirst reports whether this installation would act on the undecided object if its status still differs now, and acts
+// on none by such evidence yet.
 func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
 	state, _ := c.Peek(o, now)
 	return state == Undecided && c.hasDiffered(o, now) &&
@@ -271,7 +268,7 @@ func (c *Cluster) hasDiffered(o *Object, now time.Time) bool {
 	return !o.differs.IsZero() && now.Sub(o.differs) >= c.Delay
 }
 
-// Patience is how long this controller may be silent on an object that it acts on.
+// Patience returns for how long this controller may be silent on an object that it acts on.
 func (c *Cluster) Patience(by string) time.Duration {
 	if isInstallation(by) {
 		return installationDelays * c.Delay
@@ -279,8 +276,8 @@ func (c *Cluster) Patience(by string) time.Duration {
 	return c.Delay
 }
 
-// activeUntil is until when the controller that wrote the object's status counts as active. An object
-// that none has written may be the next one of any of them.
+// activeUntil returns until when the controller that wrote the object's status counts as active. An object without a
+// writer may be the next one of any of them.
 func (c *Cluster) activeUntil(o *Object) time.Time {
 	if by := o.last.By; by != "" {
 		return timing.Later(c.started, c.seen[by].in(o.Namespace)).Add(c.quietTime(by))
@@ -292,7 +289,7 @@ func (c *Cluster) activeUntil(o *Object) time.Time {
 	return until
 }
 
-// quietTime is how long this controller must have written no status at all.
+// quietTime returns the time without any status write of this controller before evidence counts.
 func (c *Cluster) quietTime(by string) time.Duration {
 	if isInstallation(by) {
 		return c.Patience(by)
@@ -300,8 +297,8 @@ func (c *Cluster) quietTime(by string) time.Duration {
 	return c.Delay / quietPart
 }
 
-// isInstalledTwice reports whether another installation of Plimsoll acts in the cluster, to which this
-// one leaves objects.
+// isInstalledTwice reports whether another installation of Plimsoll, which takes precedence over this one, acts in the
+// cluster.
 func (c *Cluster) isInstalledTwice(namespace string, now time.Time) bool {
 	for by, at := range c.seen {
 		if isInstallation(by) && !isJunior(by, c.Own) && now.Sub(at.in(namespace)) < c.Patience(by) {
@@ -311,20 +308,20 @@ func (c *Cluster) isInstalledTwice(namespace string, now time.Time) bool {
 	return false
 }
 
-// see notes a write of another controller, and reports whether it is the first one.
-func (c *Cluster) see(by, namespace string, now time.Time) (isFirst bool) {
+// record records a write of another controller, and reports whether it is the first one.
+func (c *Cluster) record(by, namespace string, now time.Time) (isFirst bool) {
 	last, isKnown := c.seen[by]
 	if c.seen == nil || !isKnown && len(c.seen) >= maxWriters {
-		// Managers that write once each are no controllers.
+		// A flood of managers that write once each are no controllers: start over.
 		c.seen, c.gone = map[string]newest{}, nil
 	}
-	c.seen[by] = last.see(namespace, now)
+	c.seen[by] = last.with(namespace, now)
 	return !isKnown
 }
 
-// missed notes that the installation of Plimsoll that wrote the object did not write what it would have. It has acted
-// on all of its objects or on none.
-func (c *Cluster) missed(o *Object, now time.Time) {
+// recordMissed records that the installation of Plimsoll that wrote the object did not make a due write. An
+// installation acts on all of its objects or on none.
+func (c *Cluster) recordMissed(o *Object, now time.Time) {
 	by := o.last.By
 	if !isInstallation(by) {
 		return
@@ -332,10 +329,11 @@ func (c *Cluster) missed(o *Object, now time.Time) {
 	if c.gone == nil {
 		c.gone = map[string]newest{}
 	}
-	c.gone[by] = c.gone[by].see(o.Namespace, now)
+	c.gone[by] = c.gone[by].with(o.Namespace, now)
 }
 
-// isGone reports whether the installation of Plimsoll that wrote the object has missed one, and has written none since.
+// isGone reports whether the installation of Plimsoll that wrote the object has missed a due write, and has written
+// nothing since.
 func (c *Cluster) isGone(o *Object) bool {
 	by := o.last.By
 	return c.gone[by].in(o.Namespace).After(c.seen[by].in(o.Namespace))

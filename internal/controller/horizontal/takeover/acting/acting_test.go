@@ -56,7 +56,7 @@ func add(name string, rule Rule, writers ...string) func(*stage) {
 	}
 }
 
-// wrote notes a write in the object's managedFields.
+// wrote adds a write to the object's managedFields.
 func (s *stage) wrote(name, by string, at time.Time) {
 	w := s.writes[name]
 	switch {
@@ -69,7 +69,7 @@ func (s *stage) wrote(name, by string, at time.Time) {
 	}
 }
 
-// namespaceOf is the part of a name before a slash.
+// namespaceOf returns the part of a name before a slash.
 func namespaceOf(name string) string {
 	namespace, _, hasOne := strings.Cut(name, "/")
 	if !hasOne {
@@ -78,7 +78,7 @@ func namespaceOf(name string) string {
 	return namespace
 }
 
-// write is a write of an object's status.
+// write returns a write of an object's status.
 func write(name, by string) func(*stage) {
 	return func(s *stage) {
 		s.writes[name] = &Writes{}
@@ -87,12 +87,12 @@ func write(name, by string) func(*stage) {
 	}
 }
 
-// compare is a comparison of an object's status with what would be written.
+// compare returns a comparison of an object's status with what would be written.
 func compare(name string, differs bool) func(*stage) {
 	return func(s *stage) { s.began = s.cluster.Compared(s.objects[name], differs, s.now) }
 }
 
-// settled has an HPA acted on by evidence, while no other controller acts on any.
+// settled lets this installation act on an HPA by evidence, while no other controller acts on any.
 func settled(s *stage) {
 	add("first", Evidence)(s)
 	for s.cluster.acting == 0 {
@@ -103,14 +103,14 @@ func settled(s *stage) {
 	s.now = start
 }
 
-// rename gives an object the name that the cases look at.
+// rename gives an object the name that the cases check.
 func rename(from, to string) func(*stage) {
 	return func(s *stage) { s.objects[to], s.writes[to] = s.objects[from], s.writes[from] }
 }
 
 const second = time.Second
 
-// TestStates has one object named web in each case, and what happens to it and to others.
+// TestStates has one object named web in each case, and events of it and of others.
 func TestStates(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"differs for the delay": {
@@ -305,7 +305,7 @@ func TestStates(t *testing.T) {
 
 		"always": {
 			{do: add("web", Always, kcm), want: Acting},
-			{at: second, do: write("web", kcm), want: Acting}, // was under way when it was stopped
+			{at: second, do: write("web", kcm), want: Acting}, // was in progress when it was stopped
 			{at: 10 * second, do: write("web", kcm), want: Left},
 			{at: 20 * second, do: write("web", kcm), want: Left},
 			{at: 139 * second, want: Left},
@@ -322,7 +322,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestStatesOfTheJunior is about an installation that leaves objects to another one.
+// TestStatesOfTheJunior: an installation leaves objects to another one that takes precedence.
 func TestStatesOfTheJunior(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"always": {
@@ -409,7 +409,7 @@ func play(t *testing.T, own string, steps []step) {
 	}
 }
 
-// TestChange: what is reported of a write.
+// TestChange: the effect of a write.
 func TestChange(t *testing.T) {
 	s := newStage("plimsoll/b")
 	add("web", Evidence, "plimsoll/b")(s)
@@ -441,7 +441,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestManyWriters: who may write statuses can use any name. That takes no memory.
+// TestManyWriters: users who may write statuses can use any name, which must not take memory.
 func TestManyWriters(t *testing.T) {
 	s := newStage(FieldManager)
 	add("web", Evidence)(s)

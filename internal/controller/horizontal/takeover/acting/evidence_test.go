@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hasEvidenceByWalk looks at each namespace.
+// hasEvidenceByWalk iterates over the namespaces.
 func (c *Cluster) hasEvidenceByWalk(namespace string, now time.Time, ago time.Duration, enough int) bool {
 	contested, others := c.contested.in(namespace), 0
 	for name, e := range c.evidence.byNamespace {
@@ -22,7 +22,7 @@ func (c *Cluster) hasEvidenceByWalk(namespace string, now time.Time, ago time.Du
 	return false
 }
 
-// TestEvidenceAsByWalk: whatever happens in a few namespaces, the evidence is what a walk over all of them finds.
+// TestEvidenceAsByWalk: the evidence equals that of an iteration over all namespaces, whatever happens in a few.
 func TestEvidenceAsByWalk(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,8 +69,8 @@ func TestEvidenceAsByWalk(t *testing.T) {
 	}
 }
 
-// TestTwoNamespacesOfMany: who may write managedFields in two namespaces of eleven, with what Plimsoll's name there shows
-// to a program that starts, makes it act on nothing elsewhere. Three of eleven do, and two of ten.
+// TestTwoNamespacesOfMany: a user who forges Plimsoll's name in the managedFields of two namespaces of eleven does not
+// make a starting program act elsewhere. Three of eleven do, and two of ten.
 func TestTwoNamespacesOfMany(t *testing.T) {
 	for name, c := range map[string]struct {
 		own, all int
@@ -110,7 +110,8 @@ func TestTwoNamespacesOfMany(t *testing.T) {
 	}
 }
 
-// BenchmarkUndecided: an undecided HPA while another controller writes, beside HPAs that are acted on in many namespaces.
+// BenchmarkUndecided has an undecided HPA that another controller writes, beside HPAs in many namespaces that this
+// controller acts on.
 func BenchmarkUndecided(b *testing.B) {
 	for _, namespaces := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(namespaces), func(b *testing.B) {

@@ -10,12 +10,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
-// a slash and something of their own, and so find each other.
+// FieldManager is Plimsoll's name in managedFields. Other installations in the cluster append a slash and a name of
+// their own, so that each recognizes the others.
 const FieldManager = "plimsoll"
 
-// Write is a write of an object's status: by which field manager, and when by the API server's
-// clock. The zero Write is none.
+// Write is a write of an object's status: the field manager, and the time by the API server's clock. The zero Write
+// means none.
 type Write struct {
 	By string
 	At time.Time
@@ -25,15 +25,15 @@ type Write struct {
 type Writes struct {
 	// Own is when this installation wrote it; zero if it did not.
 	Own time.Time
-	// Other is the newest write of another controller. Junior is that of an installation of
-	// Plimsoll that leaves the object to this one.
+	// Other is the newest write of another controller. Junior is that of an installation of Plimsoll that must leave the
+	// object to this one.
 	Other, Junior Write
 }
 
-// WritesOf reads them from managedFields, for the installation of this name. Those that were there before are left out.
+// WritesOf reads the writes from managedFields, except those in before, for the installation of this name.
 //
-// Whether a write is new is decided by comparing with what was there before, not with a clock of this machine: the
-// times in managedFields count whole seconds, and an entry keeps its time when parts of it go over to Plimsoll.
+// It compares with before rather than with this machine's clock to find new writes: the times in managedFields are
+// whole seconds, and an entry keeps its time when Plimsoll takes over parts of it.
 func WritesOf(fields, before []metav1.ManagedFieldsEntry, own string) Writes {
 	var w Writes
 	for i := range fields {
@@ -62,7 +62,7 @@ func has(entries []metav1.ManagedFieldsEntry, entry *metav1.ManagedFieldsEntry) 
 	})
 }
 
-// last is the newest write of any other controller.
+// last returns the newest write of any other controller.
 func (w *Writes) last() Write {
 	if w.Junior.At.After(w.Other.At) {
 		return w.Junior
@@ -70,13 +70,13 @@ func (w *Writes) last() Write {
 	return w.Other
 }
 
-// isJunior reports whether a writer is another Plimsoll that leaves objects to this one. Of two
-// Plimsolls that find each other one has to go on, or both would stop and come back together.
+// isJunior reports whether a writer is another Plimsoll that must leave objects to this one. One of two Plimsolls has
+// to continue, or both would stop and resume together.
 func isJunior(manager, own string) bool {
 	return strings.HasPrefix(manager, FieldManager+"/") && own < manager
 }
 
-// isInstallation reports whether a writer is a Plimsoll.
+// isInstallation reports whether a writer is an installation of Plimsoll.
 func isInstallation(manager string) bool {
 	return manager == FieldManager || strings.HasPrefix(manager, FieldManager+"/")
 }

@@ -1,5 +1,5 @@
-// Package checkpoints has the life of VerticalPodAutoscalerCheckpoints: it reads them all when the recommender starts,
-// writes those that have something new, each at its own time, and deletes those that no container needs.
+// Package checkpoints reads all VerticalPodAutoscalerCheckpoints when the recommender starts, writes the changed ones,
+// spread over time, and deletes those that no container needs.
 package checkpoints
 
 import (
@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// savePeriod is how often a container's checkpoint is written while there is
-	// something new in it: as much is lost if the process is killed.
+	// savePeriod is the time between two writes of a container's checkpoint while its history changes. It bounds the loss
+	// if the process is killed.
 	savePeriod = 15 * time.Minute
-	// maxFirst is how many containers' first checkpoints are written in one pass; the
-	// others are in the next ones.
+	// maxFirst is the number of containers whose first checkpoints are written in one pass; the others follow in the next
+	// passes.
 	maxFirst = 1000
 )
 
-// Client is the API server's part.
+// Client reads and writes VerticalPodAutoscalerCheckpoints.
 type Client interface {
 	EachCheckpoint(ctx context.Context, namespace string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint)) error
 	WriteCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint) error
@@ -42,53 +42,53 @@ var _ Client = (*vpa.Client)(nil)
 type Autoscaler struct {
 	Name  types.NamespacedName
 	State *recommend.State
-	// LookupFailed: its workload was not found the last time.
+	// LookupFailed is set if the last lookup of its workload failed.
 	LookupFailed bool
 }
 
-// has reports whether there is a history of the container.
+// has reports whether the state has a history of the container.
 func (a *Autoscaler) has(container string) bool {
 	return slices.ContainsFunc(a.State.Containers, func(c recommend.Container) bool { return c.Name == container })
 }
 
-// Autoscalers are the VerticalPodAutoscalers that this recommender decides. They do not change while a checkpoint is
+// Autoscalers has the VerticalPodAutoscalers that this recommender decides. They do not change while a checkpoint is
 // written.
 type Autoscalers interface {
 	Autoscaler(name types.NamespacedName) (a Autoscaler, exists bool)
 	All() iter.Seq[Autoscaler]
 }
 
-// Config is what a Store is made of.
+// Config configures a Store.
 type Config struct {
 	Client Client
 	// VPAs is the cache of all VerticalPodAutoscalers, those of other recommenders too.
 	VPAs cache.Store
 	// Autoscalers are this recommender's.
 	Autoscalers Autoscalers
-	// Namespace is the only one whose checkpoints are read, all if it is empty.
+	// Namespace restricts the checkpoints to one namespace; empty means all.
 	Namespace string
-	// IsIgnored reports a namespace whose checkpoints are left alone.
+	// IsIgnored reports whether the recommender ignores a namespace.
 	IsIgnored func(namespace string) bool
-	// Policy is what the flags say.
+	// Policy is that of the flags.
 	Policy *recommend.Policy
-	// CollectInterval is how often checkpoints that no container needs are deleted.
+	// CollectInterval is the time between two deletions of checkpoints that no container needs.
 	CollectInterval time.Duration
 	// FlushTimeout bounds Flush.
 	FlushTimeout time.Duration
-	// Workers is how many checkpoints are written at a time.
+	// Workers is the number of concurrent writes.
 	Workers int
 	Log     logr.Logger
 }
 
-// Store reads, writes and deletes checkpoints. One goroutine may use it at a time.
+// Store reads, writes and deletes checkpoints. It must be used by one goroutine at a time.
 type Store struct {
 	Config
 
-	// unclaimed are checkpoints that were read and whose VerticalPodAutoscaler did not appear yet.
+	// unclaimed has the checkpoints whose VerticalPodAutoscalers have not appeared yet.
 	unclaimed map[types.NamespacedName][]stored
-	// due is when the checkpoints of VerticalPodAutoscalers may be written again, by container.
+	// due is when the checkpoint of each container may be written again, by VerticalPodAutoscaler.
 	due map[types.NamespacedName]map[string]time.Time
-	// collected is when those that are not needed were last deleted.
+	// collected is when checkpoints were last deleted.
 	collected time.Time
 }
 
@@ -98,23 +98,23 @@ type stored struct {
 	saved     usage.Checkpoint
 	// at is when it was written.
 	at time.Time
-	// damage is why it cannot be used.
+	// damage is the error if it cannot be used.
 	damage string
 }
 
-// NewStore makes a Store that has read nothing.
+// NewStore returns a Store that has read nothing.
 func NewStore(c Config) *Store {
 	return &Store{Config: c, due: map[types.NamespacedName]map[string]time.Time{}}
 }
 
-// maySave reports whether what is known of an object is what it was before: without
-// keep-history, as with upstream, nothing is while its target cannot be looked up.
+// maySave reports whether the history of an object is complete enough to save: without keep-history, as with upstream,
+// it is dropped while the target cannot be looked up.
 func (s *Store) maySave(a *Autoscaler) bool {
 	return !a.LookupFailed || s.Policy.Has(divergence.KeepHistory)
 }
 
-// spread is when in the period a container's checkpoint is written: each has its
-// own time.
+// spread returns the offset in the period at which a container's checkpoint is written, so that all are not written at
+// once.
 func spread(name types.NamespacedName, container string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name.String() + "/" + container)) // it never fails

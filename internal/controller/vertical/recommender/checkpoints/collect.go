@@ -10,11 +10,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Collect deletes checkpoints of objects that are gone and, with live-containers, of
-// containers that nothing is known of any more.
+// Collect deletes checkpoints of deleted objects and, with live-containers, of containers without a history.
 func (s *Store) Collect(ctx context.Context, now time.Time) {
 	if s.collected.IsZero() {
-		s.collected = now // upstream waits for an interval, too
+		s.collected = now // as upstream, wait for one interval first
 	}
 	if now.Sub(s.collected) < s.CollectInterval {
 		return
@@ -39,8 +38,8 @@ func (s *Store) Collect(ctx context.Context, now time.Time) {
 	}
 }
 
-// isNeeded reports whether there is an object for a checkpoint and, if it is ours,
-// anything known of the container.
+// isNeeded reports whether a checkpoint's object exists and, if this recommender decides it, has a history of the
+// container.
 func (s *Store) isNeeded(c *vpav1.VerticalPodAutoscalerCheckpoint) bool {
 	owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
 	_, exists, err := s.VPAs.GetByKey(owner.String())

@@ -12,10 +12,10 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// retryPause is how long to wait before checkpoints are read again, if that failed.
+// retryPause is the time between two attempts to read the checkpoints.
 const retryPause = 5 * time.Second
 
-// Read reads all checkpoints; false if ctx ended before it could.
+// Read reads all checkpoints; it returns false if ctx ended before that.
 func (s *Store) Read(ctx context.Context) bool {
 	for {
 		read := map[types.NamespacedName][]stored{}
@@ -39,8 +39,8 @@ func (s *Store) Read(ctx context.Context) bool {
 	}
 }
 
-// latest adds a checkpoint, or keeps the newer of two of one container: its name changes
-// where another object's container has the same.
+// latest adds a checkpoint, or keeps the newer of two of one container: the name of a container's checkpoint changes if
+// it collides with that of another object.
 func latest(all []stored, one stored) []stored {
 	for i := range all {
 		if all[i].container != one.container {
@@ -66,7 +66,7 @@ func (s *Store) decode(c *vpav1.VerticalPodAutoscalerCheckpoint) stored {
 	return stored{container: c.Spec.ContainerName, saved: saved, at: c.Status.LastUpdateTime.Time}
 }
 
-// Restore is the history of a VerticalPodAutoscaler that has just appeared, from the checkpoints that were read.
+// Restore returns the history of a new VerticalPodAutoscaler from the checkpoints that were read.
 func (s *Store) Restore(now time.Time, name types.NamespacedName) recommend.State {
 	var state recommend.State
 	due := map[string]time.Time{}
@@ -86,10 +86,10 @@ func (s *Store) Restore(now time.Time, name types.NamespacedName) recommend.Stat
 	return state
 }
 
-// Forget forgets when the checkpoints of a VerticalPodAutoscaler may be written: it is gone.
+// Forget drops a deleted VerticalPodAutoscaler.
 func (s *Store) Forget(name types.NamespacedName) { delete(s.due, name) }
 
-// ForgetUnclaimed forgets the checkpoints whose VerticalPodAutoscaler did not appear, but for those that are awaited.
+// ForgetUnclaimed drops the checkpoints whose VerticalPodAutoscalers did not appear, except the awaited ones.
 func (s *Store) ForgetUnclaimed(awaited []*vpav1.VerticalPodAutoscaler) {
 	waiting := map[types.NamespacedName]struct{}{}
 	for _, vpa := range awaited {

@@ -14,14 +14,14 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Update is a VerticalPodAutoscaler that was decided, whose history may have changed.
+// Update is a decided VerticalPodAutoscaler, whose history may have changed.
 type Update struct {
 	Autoscaler
-	// Policy is what flags and the VerticalPodAutoscaler say.
+	// Policy combines the flags and the VerticalPodAutoscaler.
 	Policy *recommend.Policy
-	// HadOOM: one of its containers ran out of memory since the last pass.
+	// HadOOM is set if one of its containers ran out of memory since the last pass.
 	HadOOM bool
-	// Saved are the containers whose checkpoints Save wrote.
+	// Saved has the containers whose checkpoints Save wrote.
 	Saved []string
 }
 
@@ -29,14 +29,13 @@ type Update struct {
 type job struct {
 	update    *Update
 	container string
-	// isFirst is set where there is no checkpoint yet.
+	// isFirst is set if there is no checkpoint yet.
 	isFirst bool
 	done    bool
 }
 
-// Save writes the checkpoints that have something new and whose time has come. The
-// first of a container is written at once, and each after running out of memory: what
-// that taught is not measured again.
+// Save writes the changed checkpoints that are due. It writes the first checkpoint of a container at once, and each
+// after a container ran out of memory: samples would not show that again.
 func (s *Store) Save(ctx context.Context, now time.Time, updates []Update) {
 	var jobs []*job
 	first := 0
@@ -60,7 +59,7 @@ func (s *Store) Save(ctx context.Context, now time.Time, updates []Update) {
 		if j.done {
 			next := savePeriod
 			if j.isFirst {
-				next = spread(j.update.Name, j.container) // many are new together
+				next = spread(j.update.Name, j.container) // many containers are new at the same time
 			}
 			s.due[j.update.Name][j.container] = now.Add(next)
 			j.update.Saved = append(j.update.Saved, j.container)
@@ -68,7 +67,7 @@ func (s *Store) Save(ctx context.Context, now time.Time, updates []Update) {
 	}
 }
 
-// Flush writes every checkpoint that has something new, at the end of the process.
+// Flush writes every changed checkpoint at the end of the process.
 func (s *Store) Flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.FlushTimeout)
 	defer cancel()
@@ -103,7 +102,7 @@ func (s *Store) saveAll(ctx context.Context, now time.Time, jobs []*job) {
 			return nil
 		})
 	}
-	_ = writing.Wait() // each has logged its error
+	_ = writing.Wait() // each write logs its error
 }
 
 func (s *Store) saveOne(ctx context.Context, now time.Time, j *job) error {
@@ -127,8 +126,7 @@ func (s *Store) saveOne(ctx context.Context, now time.Time, j *job) error {
 	return err
 }
 
-// checkpointName is upstream's, unless a container of an object with a shorter name has
-// the same.
+// checkpointName returns upstream's name, unless a container of an object with a shorter name has the same one.
 func (s *Store) checkpointName(owner types.NamespacedName, container string) string {
 	name := vpa.CheckpointName(owner.Name, container)
 	for i := range owner.Name {

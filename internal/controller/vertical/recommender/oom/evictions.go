@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	// confirmWithin is how long an event waits for the pod's status to say the same, and
-	// the status for the event: they come by two watches.
+	// confirmWithin is the time for which an event waits for the pod's status to confirm it, and the status for the event:
+	// they arrive by two watches.
 	confirmWithin = 2 * time.Minute
-	// maxContainers is how many containers an event may name: no pod that runs has more.
-	// The annotations of a made-up one have room for 20,000.
+	// maxContainers bounds the containers that an event may name: no running pod has more. The annotations of a forged
+	// event have room for 20,000.
 	maxContainers = 250
 )
 
-// evictions finds pods that kubelets evicted because their node ran out of memory.
+// evictions handles the events of pods that kubelets evicted because their node ran out of memory.
 type evictions struct{ *Watcher }
 
 var _ cache.ResourceEventHandler = evictions{}
 
-// claim is what an event says of one container. Many may create events: with the
-// divergence evicted-status it counts once the status of the pod, which kubelets write,
-// says it too.
+// claim is an event's report about one container. Many users may create events: with the divergence evicted-status it
+// counts only once the pod's status, which the kubelet writes, confirms it.
 type claim struct {
 	recommend.OOM
 	namespace string
-	// used is the amount as the event has it.
+	// used is the amount in the event's notation.
 	used string
-	// until is when it is forgotten.
+	// until is when it expires.
 	until time.Time
 }
 
-// evictedPod is a pod whose status says that it was evicted.
+// evictedPod is a pod whose status reports an eviction.
 type evictedPod struct {
 	pod   *corev1.Pod
 	until time.Time
 }
 
-// OnAdd implements cache.ResourceEventHandler. The previous leader has seen the events from before the start.
+// OnAdd implements cache.ResourceEventHandler. It skips events from before the start, which the previous leader has
+// handled.
 func (e evictions) OnAdd(object any, isInInitialList bool) {
 	event, ok := object.(*corev1.Event)
 	if !ok || isInInitialList {
@@ -74,15 +74,15 @@ func (evictions) OnUpdate(_, _ any) {}
 // OnDelete implements cache.ResourceEventHandler.
 func (evictions) OnDelete(any) {}
 
-// addClaims keeps claims until a pod's status confirms them.
+// addClaims stores claims until a pod's status confirms them.
 func (w *Watcher) addClaims(claims []claim) {
 	w.mu.Lock()
 	until := w.forgetClaimsLocked(time.Now())
 	for _, c := range claims {
 		c.until = until
 		if !w.addClaimLocked(c) {
-			// Nor are the others of the event, which is of one namespace. To find that out
-			// for each would keep the lock for seconds.
+			// The other claims of the event have the same namespace, so they are refused too. Checking each would hold the lock
+			// for seconds.
 			break
 		}
 	}
@@ -90,9 +90,9 @@ func (w *Watcher) addClaims(claims []claim) {
 	w.matchClaims()
 }
 
-// addClaimLocked adds a claim. Where there are too many, the latest of the namespace that has
-// the most is dropped, so a namespace that forges events displaces no other's. It is false
-// of a claim whose namespace that is.
+// addClaimLocked adds a claim. If there are too many, it drops the latest one of the namespace that has the most, so
+// that a namespace that forges events displaces no other's. It returns false if the claim itself is from that
+// namespace.
 func (w *Watcher) addClaimLocked(c claim) bool {
 	if len(w.claims) >= MaxPending {
 		counts := map[string]int{c.namespace: 1}
@@ -116,7 +116,7 @@ func (w *Watcher) addClaimLocked(c claim) bool {
 	return true
 }
 
-// confirm notes the status of a pod, if it was evicted.
+// confirm records the status of a pod if it was evicted.
 func (w *Watcher) confirm(pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodFailed || pod.Status.Reason != slim.Evicted {
 		return
@@ -130,7 +130,7 @@ func (w *Watcher) confirm(pod *corev1.Pod) {
 	w.matchClaims()
 }
 
-// Waiting is how many events and statuses of evicted pods wait for each other.
+// Waiting returns the number of events and of statuses of evicted pods that wait for each other.
 func (w *Watcher) Waiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,16 +138,14 @@ func (w *Watcher) Waiting() int {
 	return len(w.claims) + len(w.evicted)
 }
 
-// forgetClaimsLocked forgets what has waited for too long, and returns until when what comes
-// now may wait.
+// forgetClaimsLocked drops what has expired, and returns when new entries expire.
 func (w *Watcher) forgetClaimsLocked(now time.Time) (until time.Time) {
 	w.claims = slices.DeleteFunc(w.claims, func(c claim) bool { return now.After(c.until) })
 	maps.DeleteFunc(w.evicted, func(_ string, e evictedPod) bool { return now.After(e.until) })
 	return now.Add(confirmWithin)
 }
 
-// matchClaims records the claims that a pod's status confirms, and drops those that it does
-// not.
+// matchClaims records the claims that a pod's status confirms, and drops those that it contradicts.
 func (w *Watcher) matchClaims() {
 	var confirmed []Kill
 	w.mu.Lock()
@@ -165,13 +163,13 @@ func (w *Watcher) matchClaims() {
 	}
 }
 
-// isConfirmed reports whether the kubelet's message has the container and the amount
+// isConfirmed reports whether the kubelet's message contains the container and the amount
 // (pkg/kubelet/eviction/helpers.go, evictionMessage).
 func (c *claim) isConfirmed(pod *corev1.Pod) bool {
 	return strings.Contains(pod.Status.Message, "Container "+c.Container+" was using "+c.used+",")
 }
 
-// atMost is what the container is said to have used, but no more than twice its limit.
+// atMost returns the reported use of the container, but no more than twice its limit.
 func atMost(pod *corev1.Pod, oom *recommend.OOM) vertical.Amount {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == oom.Container {
@@ -183,8 +181,7 @@ func atMost(pod *corev1.Pod, oom *recommend.OOM) vertical.Amount {
 	return oom.Request
 }
 
-// evicted is what a kubelet's event says of containers that used more memory than
-// they asked for: their names, what each used, and what was short.
+// evicted returns a claim for each container that used more memory than it requested, according to a kubelet's event.
 func evicted(event *corev1.Event) []claim {
 	if event.Reason != "Evicted" || event.InvolvedObject.Kind != "Pod" {
 		return nil

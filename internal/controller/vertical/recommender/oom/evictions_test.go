@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// An event that names more containers than a pod has is made up, and nothing of it is kept. Where as much is kept as
-// may be, an event of the namespace that has the most of it is looked at for one of its containers alone.
+// An event that names more containers than a pod has is forged, and dropped. If as many claims are kept as permitted,
+// only the first claim of an event is processed whose namespace has the most.
 func TestEvictionOfTooManyContainers(t *testing.T) {
 	w := NewWatcher(func(string, string) *corev1.Pod { return nil }, divergence.Default, func() {})
 	of := func(n int) *corev1.Event {

@@ -1,5 +1,5 @@
-// Package oom finds containers that ran out of memory: in the statuses of pods, and in
-// the events of kubelets that evicted pods because their node ran out of memory.
+// Package oom finds containers that ran out of memory: from the statuses of pods, and from the events of kubelets that
+// evicted pods because their node ran out of memory.
 package oom
 
 import (
@@ -21,17 +21,17 @@ import (
 
 const (
 	killed = "OOMKilled"
-	// MaxPending bounds what waits for the next pass, as upstream.
+	// MaxPending bounds the kills that wait for the next pass, as upstream.
 	MaxPending = 5000
 )
 
-// Kill is that a container ran out of memory. The pod may be gone when it is looked
-// at, therefore its labels are here.
+// Kill is an out-of-memory kill of a container. It has the pod's labels, because the pod may be gone when it is
+// processed.
 type Kill struct {
 	Namespace string
 	Labels    map[string]string
 	OOM       recommend.OOM
-	// pod is set where labels are not known; it is looked for by name.
+	// pod is set if the labels are unknown; it is looked up by name.
 	pod string
 }
 
@@ -39,21 +39,21 @@ type Kill struct {
 type Watcher struct {
 	// pods finds a pod by its namespace and name; nil if there is none.
 	pods func(namespace, name string) *corev1.Pod
-	// checksStatus believes an event once the pod's status says the same.
+	// checksStatus requires that the pod's status confirms an event.
 	checksStatus bool
 	wake         func()
 
 	// mu guards what follows.
 	mu    sync.Mutex
 	kills []Kill
-	// claims are evictions that no status of a pod has confirmed yet, evicted pods whose
-	// status could, by UID.
+	// claims has the evictions that no pod's status has confirmed yet, evicted the pods whose statuses could confirm one,
+	// by UID.
 	claims  []claim
 	evicted map[string]evictedPod
 }
 
-// NewWatcher makes a watcher. Pods finds the pods that events name, nil if there is none; wake is
-// called when there is something to take.
+// NewWatcher returns a Watcher. pods returns the pod of a name, nil if there is none; the Watcher calls wake when there
+// is a kill to take.
 func NewWatcher(
 	pods func(namespace, name string) *corev1.Pod, divergences divergence.Set, wake func(),
 ) *Watcher {
@@ -62,16 +62,16 @@ func NewWatcher(
 	}
 }
 
-// Pods is the handler of pods.
+// Pods returns the handler of pods.
 func (w *Watcher) Pods() podcache.Handler[*corev1.Pod] {
-	e := endings{w}
+	e := podStatuses{w}
 	return podcache.Handler[*corev1.Pod]{Add: e.added, Update: e.updated, Delete: e.deleted}
 }
 
-// Evictions is the handler of events with the reason Evicted.
+// Evictions returns the handler of events with the reason Evicted.
 func (w *Watcher) Evictions() cache.ResourceEventHandler { return evictions{w} }
 
-// Take returns the kills that came since it was last called.
+// Take returns the kills since the last call.
 func (w *Watcher) Take() []Kill {
 	w.mu.Lock()
 	taken := w.kills
@@ -92,7 +92,7 @@ func (w *Watcher) labelsOf(pod types.NamespacedName) map[string]string {
 	return nil
 }
 
-// add keeps a kill for the next pass, and lets that come soon.
+// add stores a kill for the next pass, and calls wake for an early one.
 func (w *Watcher) add(k Kill) {
 	w.mu.Lock()
 	if len(w.kills) < MaxPending {
@@ -102,28 +102,28 @@ func (w *Watcher) add(k Kill) {
 	w.wake()
 }
 
-// endings finds containers that ran out of memory in the statuses of pods.
-type endings struct{ *Watcher }
+// podStatuses finds containers that ran out of memory in the statuses of pods.
+type podStatuses struct{ *Watcher }
 
-// added leaves out pods that were there before: they are looked at when their object is.
-func (e endings) added(pod *corev1.Pod, isInInitialList bool) {
+// added skips pods from before the start: work.observePods handles them.
+func (e podStatuses) added(pod *corev1.Pod, isInInitialList bool) {
 	if !isInInitialList {
 		e.compare(nil, pod)
 	}
 }
 
-func (e endings) updated(before, pod *corev1.Pod) {
+func (e podStatuses) updated(before, pod *corev1.Pod) {
 	if before.UID != pod.UID {
 		before = nil
 	}
 	e.compare(before, pod)
 }
 
-// deleted confirms too: some controllers delete evicted pods at once.
-func (e endings) deleted(pod *corev1.Pod) { e.confirm(pod) }
+// deleted confirms evictions too: some controllers delete evicted pods at once.
+func (e podStatuses) deleted(pod *corev1.Pod) { e.confirm(pod) }
 
-// compare reports what the pod's status says and the one before did not.
-func (e endings) compare(before, pod *corev1.Pod) {
+// compare reports the kills in the pod's status that the status before did not have.
+func (e podStatuses) compare(before, pod *corev1.Pod) {
 	e.confirm(pod)
 	for _, oom := range oomsOf(before, pod) {
 		oom.Standing = before == nil
@@ -131,9 +131,9 @@ func (e endings) compare(before, pod *corev1.Pod) {
 	}
 }
 
-// Standing is what the status of a pod says that was not known before. What a container
-// had is not known any more where its pod was resized since: it would be held against
-// what it has now, and after each restart against more.
+// Standing returns the kills in the status of a pod that is observed for the first time. It omits kills from before the
+// pod's last resize: the resources at that time are unknown, and comparing the kill with the current ones would raise
+// the recommendation after each restart.
 func Standing(pod *corev1.Pod) []recommend.OOM {
 	found := slices.DeleteFunc(oomsOf(nil, pod), func(o recommend.OOM) bool { return wasResizedAfter(pod, o.At) })
 	for i := range found {
@@ -142,17 +142,16 @@ func Standing(pod *corev1.Pod) []recommend.OOM {
 	return found
 }
 
-// wasResizedAfter reports whether a pod was, or may have been, resized in place since.
+// wasResizedAfter reports whether a pod was, or may have been, resized in place since then.
 func wasResizedAfter(pod *corev1.Pod, since time.Time) bool {
 	if _, was := pod.Annotations[observevertical.AnnotationInPlaceUpdated]; !was {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339, pod.Annotations[observevertical.AnnotationResizedAt])
-	return err != nil || at.After(since) // upstream's updater does not say when
+	return err != nil || at.After(since) // upstream's updater does not record the time
 }
 
-// oomsOf are the endings for want of memory in a pod's status that were not in the
-// one before, in order of time.
+// oomsOf returns the out-of-memory kills in a pod's status that the status before did not have, in order of time.
 func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 	var found []recommend.OOM
 	for i := range pod.Status.ContainerStatuses {
@@ -166,7 +165,7 @@ func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 			}
 			of := pod
 			if end == status.LastTerminationState.Terminated && old != nil {
-				// Since then it has begun anew, maybe with other resources.
+				// The container has restarted since, maybe with other resources.
 				of = before
 			}
 			found = append(found, oomOf(of, status.Name, end.FinishedAt.Time))
@@ -175,7 +174,7 @@ func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 	return found
 }
 
-// isSame reports whether both are the same ending of a container.
+// isSame reports whether both are the same termination of a container.
 func isSame(a, b *corev1.ContainerStateTerminated) bool {
 	return b != nil && a.FinishedAt.Equal(&b.FinishedAt)
 }
@@ -192,8 +191,7 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// oomOf holds against the container what it had, which its spec may have outgrown
-// while a resize is under way.
+// oomOf records the resources that the container had, from its status: its spec may already differ during a resize.
 func oomOf(pod *corev1.Pod, container string, at time.Time) recommend.OOM {
 	oom := recommend.OOM{Container: container, OOM: usage.OOM{Pod: string(pod.UID), At: at}}
 	for i := range pod.Spec.Containers {

@@ -11,7 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// What a container had when it ran out of memory counts: not what its spec asks for since, nor what it began anew with.
+// The resources of a container when it ran out of memory count: not those of its spec since, nor those after the
+// restart.
 func TestOutOfMemoryUnderAResize(t *testing.T) {
 	const mebi = 1 << 20
 	memory := func(text string) corev1.ResourceRequirements {
@@ -47,9 +48,8 @@ func TestOutOfMemoryUnderAResize(t *testing.T) {
 	}
 }
 
-// With --storage=prometheus nothing is known of the past but use. A container that ran
-// out of memory, was given more in place and still has the old ending in its status is
-// not given yet more by each restart.
+// With --storage=prometheus the history has only use. A container that ran out of memory, was resized in place and
+// still has the old termination in its status must not get more after each restart.
 func TestStandingOutOfMemoryAfterAResize(t *testing.T) {
 	const mebi = 1 << 20
 	ended := time.Unix(1000, 0)

@@ -15,11 +15,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Contention is what containers did not get since it was last read. What it cannot
-// read is in the error, beside the rest.
+// Contention reads the throttling and pressure of CPU since the last call. The error is about the nodes that it cannot
+// read, beside the values of the others.
 type Contention = func(ctx context.Context) (contention.Seen, error)
 
-// contended is what containers did not get, as last read.
+// contended has the last values of Contention.
 type contended struct {
 	read Contention
 	pods *podindex.Index
@@ -50,8 +50,8 @@ func (c *contended) run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// addTo adds to the samples of an object's pods what their containers did not get. Where that is not known, a sample
-// says so.
+// addTo adds the throttling and pressure to the samples of an object's pods. IsKnown of a sample is false without a
+// value.
 func (c *contended) addTo(samples []recommend.Sample, name types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

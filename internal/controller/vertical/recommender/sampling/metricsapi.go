@@ -13,19 +13,17 @@ import (
 )
 
 const (
-	// askPeriod is how often metrics.k8s.io is asked where it has to be; what it says
-	// is seldom newer.
-	askPeriod = 30 * time.Second
-	// fewNamespaces are asked for one by one; beyond it one list has all.
+	// requestPeriod is the shortest time between two requests to metrics.k8s.io, whose values seldom change more often.
+	requestPeriod = 30 * time.Second
+	// fewNamespaces is the number of namespaces up to which each is requested on its own; beyond it one list has all.
 	fewNamespaces = 3
 )
 
-// ask asks metrics.k8s.io for the pods that are lacking: each namespace, or once
-// for all.
-func (r *rounds) ask(ctx context.Context, now time.Time) {
-	byName := map[types.NamespacedName][]lacking{}
+// request requests the missing pods from metrics.k8s.io: by namespace, or all at once.
+func (r *rounds) request(ctx context.Context, now time.Time) {
+	byName := map[types.NamespacedName][]missing{}
 	var namespaces []string
-	for _, l := range r.lacking {
+	for _, l := range r.missing {
 		if !slices.Contains(namespaces, l.pod.Namespace()) && len(namespaces) <= fewNamespaces {
 			namespaces = append(namespaces, l.pod.Namespace())
 		}
@@ -49,9 +47,9 @@ func (r *rounds) ask(ctx context.Context, now time.Time) {
 	}
 }
 
-// takeMetrics records what metrics.k8s.io says of a pod. What it says of a pod
-// before it, of the same name, ended before this one began.
-func (s *Sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1beta1.PodMetrics) {
+// takeMetrics records the values of metrics.k8s.io for a pod. Values of an earlier pod of the same name are older than
+// the start of this one.
+func (s *Sampler) takeMetrics(now time.Time, wanted []missing, item *metricsv1beta1.PodMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range wanted {

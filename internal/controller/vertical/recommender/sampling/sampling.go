@@ -1,5 +1,5 @@
-// Package sampling measures what the containers of followed workloads use: from the
-// kubelets where they are scraped, otherwise from metrics.k8s.io.
+// Package sampling measures the use of the containers of followed workloads: by kubelets if they are scraped, otherwise
+// by metrics.k8s.io.
 package sampling
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Direct has what pods use without a request.
+// Direct has the samples of the nodes. Reading them takes no request.
 type Direct interface {
 	Run(ctx context.Context, watch podusage.Watch)
-	// Set collects these pods of the object from now on, and no others of it.
+	// Set replaces the pods that are collected for the object.
 	Set(key observe.Key, pods []*observe.Pod)
 	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
 	ReportMissing(now time.Time, pods []*observe.Pod, v *podusage.View)
@@ -35,29 +35,29 @@ type Direct interface {
 
 var _ Direct = (*podusage.Subscription)(nil)
 
-// Metrics is metrics.k8s.io; an empty namespace means all.
+// Metrics reads metrics.k8s.io; an empty namespace means all.
 type Metrics interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
 }
 
-// Sources are where use is measured.
+// Sources measure the use of containers.
 type Sources struct {
-	// Direct may be nil; where it does not know enough, Metrics is asked.
+	// Direct may be nil; Metrics has the pods that it lacks.
 	Direct  Direct
 	Metrics Metrics
 	// Contention may be nil.
 	Contention Contention
 }
 
-// Config is what a sampler needs.
+// Config configures a Sampler.
 type Config struct {
 	Sources
 	Pods *podindex.Index
-	// Policy says which samples are refused.
+	// Policy refuses implausible samples.
 	Policy *recommend.Policy
-	// Namespace is the only one that is sampled, all if it is empty.
+	// Namespace restricts the samples to one namespace; empty means all.
 	Namespace string
-	// Interval is how often samples are taken.
+	// Interval is the time between two calls of Take for an object.
 	Interval time.Duration
 	// Responded is called for each response of metrics.k8s.io.
 	Responded func(err error)
@@ -75,18 +75,18 @@ type Sampler struct {
 	objects map[types.NamespacedName]*object
 }
 
-// object is what was sampled of one object's pods since it was last taken.
+// object has the samples of one object's pods since the last Take.
 type object struct {
 	name      types.NamespacedName
 	summaries map[Source]*usage.Summary
-	// refused are the samples that never got into a summary.
+	// refused has the samples that no summary includes.
 	refused map[recommend.Discarded]struct{}
 }
 
 // Source is a container of a pod.
 type Source struct{ Pod, Container string }
 
-// New makes a sampler that follows nothing. It starts nothing.
+// New returns a Sampler that follows nothing. It starts nothing.
 func New(config Config) *Sampler {
 	return &Sampler{
 		config: config, log: config.Log, objects: map[types.NamespacedName]*object{},
@@ -94,7 +94,7 @@ func New(config Config) *Sampler {
 	}
 }
 
-// Follow begins anew with the object's pods.
+// Follow starts to sample the object's pods, without earlier samples.
 func (s *Sampler) Follow(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Sampler) Follow(name types.NamespacedName) {
 	}
 }
 
-// Forget forgets what was sampled of the object's pods, which are not collected any more.
+// Forget drops the samples of the object's pods, and stops collecting them.
 func (s *Sampler) Forget(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,15 +111,14 @@ func (s *Sampler) Forget(name types.NamespacedName) {
 	s.collect(name, nil)
 }
 
-// collect has these pods of the object collected from now on, and no others of it.
+// collect replaces the pods that Direct collects for the object.
 func (s *Sampler) collect(name types.NamespacedName, pods []*observe.Pod) {
 	if s.config.Direct != nil {
 		s.config.Direct.Set(observe.VPA(name), pods)
 	}
 }
 
-// Sampled is how many containers of the object's pods have samples, or had since pods
-// were last forgotten.
+// Sampled returns the number of containers of the object's pods that have samples, or had since pods were last dropped.
 func (s *Sampler) Sampled(name types.NamespacedName) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +128,7 @@ func (s *Sampler) Sampled(name types.NamespacedName) int {
 	return 0
 }
 
-// Add adds what a container of a pod used over some time until at, unless the
-// object is not followed.
+// Add adds a measurement of a container, unless the object is not followed.
 func (s *Sampler) Add(now time.Time, name types.NamespacedName, from Source, m Measured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,20 +139,19 @@ func (s *Sampler) Add(now time.Time, name types.NamespacedName, from Source, m M
 
 // Run samples until ctx ends.
 func (s *Sampler) Run(ctx context.Context) {
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	if s.config.Direct != nil {
 		watch := podusage.Watch{Nodes: s.config.Pods.Nodes, Moved: s.config.Pods.Moved()}
-		beside.Go(func() { s.config.Direct.Run(ctx, watch) })
+		background.Go(func() { s.config.Direct.Run(ctx, watch) })
 	}
 	if s.config.Contention != nil {
-		beside.Go(func() { s.contended.run(ctx, s.config.Interval) })
+		background.Go(func() { s.contended.run(ctx, s.config.Interval) })
 	}
 	s.sampleAll(ctx)
 }
 
-// samplePeriod is how often use is sampled: the window that kubelets' counters are
-// averaged over.
+// samplePeriod is the time between two samples: the window over which the counters of kubelets are averaged.
 const samplePeriod = 15 * time.Second
 
 func (s *Sampler) sampleAll(ctx context.Context) {
@@ -172,18 +169,18 @@ func (s *Sampler) sampleAll(ctx context.Context) {
 	}
 }
 
-// rounds has the buffers of one round after the other.
+// rounds has the buffers that the rounds share.
 type rounds struct {
 	*Sampler
 	pods    []*observe.Pod
 	view    podusage.View
 	sampled []*object
-	// lacking are pods that only metrics.k8s.io may know; asked is when it was queried.
-	lacking []lacking
-	asked   time.Time
+	// missing has the pods without samples of their nodes; requested is when metrics.k8s.io was last requested.
+	missing   []missing
+	requested time.Time
 }
 
-type lacking struct {
+type missing struct {
 	object *object
 	pod    *observe.Pod
 }
@@ -195,23 +192,23 @@ func (r *rounds) round(ctx context.Context, now time.Time) {
 		r.sampled = append(r.sampled, o)
 	}
 	r.mu.Unlock()
-	r.lacking = r.lacking[:0]
+	r.missing = r.missing[:0]
 	for _, o := range r.sampled {
 		r.pods = r.config.Pods.AppendPods(r.pods[:0], observe.VPA(o.name))
 		r.follow(o)
 		for _, pod := range r.pods {
 			if isRunning(pod) && !r.sample(now, o, pod) {
-				r.lacking = append(r.lacking, lacking{o, pod})
+				r.missing = append(r.missing, missing{o, pod})
 			}
 		}
 	}
-	if len(r.lacking) > 0 && now.Sub(r.asked) >= min(askPeriod, r.config.Interval) {
-		r.asked = now
-		r.ask(ctx, now)
+	if len(r.missing) > 0 && now.Sub(r.requested) >= min(requestPeriod, r.config.Interval) {
+		r.requested = now
+		r.request(ctx, now)
 	}
 }
 
-// follow has the pods of this round collected, unless the object was forgotten meanwhile.
+// follow collects the pods of this round, unless the object was dropped meanwhile.
 func (r *rounds) follow(o *object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,7 +221,7 @@ func isRunning(pod *observe.Pod) bool {
 	return pod.Phase == metric.PhaseRunning && !pod.Deleting
 }
 
-// sample samples a pod; false if nothing is known of it without asking.
+// sample samples a pod; false if only a request could have its use.
 func (r *rounds) sample(now time.Time, o *object, pod *observe.Pod) bool {
 	if r.config.Direct == nil {
 		return false
@@ -252,11 +249,10 @@ func (r *rounds) sample(now time.Time, o *object, pod *observe.Pod) bool {
 	return len(containers) > 0
 }
 
-// noNumber is what is wrong with what a kubelet says that nothing can be: NaN, less
-// than nothing.
+// noNumber is the problem of an impossible value in a kubelet's response: NaN, or negative.
 const noNumber = "no amount"
 
-// refuse notes what a kubelet said that cannot be.
+// refuse records an impossible value in a kubelet's response.
 func (o *object) refuse(from Source, refused rate.Refused) {
 	for r, is := range [vertical.Resources]bool{
 		vertical.CPU: refused.Has(rate.RefusedCPU), vertical.Memory: refused.Has(rate.RefusedMemory),
@@ -275,13 +271,14 @@ func (s *Sampler) take(now time.Time, o *object, from Source, c *rate.ContainerU
 		s.add(now, o, from, Measured{vertical.CPU, vertical.Amount(c.CPU.MilliCores()), c.CPU.Span, c.CPU.End})
 	}
 	if c.HasMemory {
-		// First what it was between two rounds, where samples are denser: a summary takes none that is older than its last.
+		// First the highest use between two rounds, for which there are more samples: a summary takes none that is older than
+		// its last.
 		s.add(now, o, from, Measured{vertical.Memory, vertical.Amount(c.MostMemoryBytes), 0, c.MostMemoryAt})
 		s.add(now, o, from, Measured{vertical.Memory, vertical.Amount(c.MemoryBytes), 0, c.CPU.End})
 	}
 }
 
-// Measured is one resource that was measured over some time until At.
+// Measured is the use of one resource over some time until At.
 type Measured struct {
 	Resource vertical.Resource
 	Amount   vertical.Amount
@@ -289,7 +286,7 @@ type Measured struct {
 	At       time.Time
 }
 
-// add adds to the interval's sample what may be.
+// add adds a measurement to the interval's sample, unless the policy refuses it.
 func (s *Sampler) add(now time.Time, o *object, from Source, m Measured) {
 	if why := s.config.Policy.Refuse(now, m.Resource, m.Amount, m.At); why != "" {
 		o.refused[recommend.Discarded{Pod: from.Pod, Container: from.Container, Resource: m.Resource, Why: why}] = struct{}{}
@@ -307,8 +304,8 @@ func (o *object) summary(from Source) *usage.Summary {
 	return s
 }
 
-// Take takes what was sampled of an object since it was last called, and what could not
-// be, and forgets pods that are gone. Order is that of time, then of pods.
+// Take returns the samples of an object since the last call, and the refused ones, and drops pods that are gone. The
+// samples are in the order of time, then of pods.
 func (s *Sampler) Take(
 	name types.NamespacedName, exists func(pod string) bool,
 ) (all []recommend.Sample, refused []recommend.Discarded) {

@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// requested are the namespaces that metrics.k8s.io was requested for.
+// requested has the namespaces requested from metrics.k8s.io.
 type requested []string
 
 func (r *requested) Resource(_ context.Context, namespace, _ string) (*metricsv1beta1.PodMetricsList, error) {
@@ -39,16 +39,17 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 		r := &rounds{Sampler: s}
 		for i := range namespaces {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}}
-			r.lacking = append(r.lacking, lacking{pod: observe.PodOf(pod)})
+			r.missing = append(r.missing, missing{pod: observe.PodOf(pod)})
 		}
-		r.ask(t.Context(), time.Now())
+		r.request(t.Context(), time.Now())
 		if len(metrics) != want || want == 1 && metrics[0] != "" {
 			t.Errorf("%d namespaces are requested as %q", namespaces, metrics)
 		}
 	}
 }
 
-// TestPeakBetweenRounds: the most memory since the round before counts, at its own time, and not what it is now.
+// TestPeakBetweenRounds: the highest memory use since the last round counts, with its own time, and not the present
+// one.
 func TestPeakBetweenRounds(t *testing.T) {
 	s := New(Config{Policy: &recommend.Policy{}, Log: logr.Discard()})
 	name, from := types.NamespacedName{Namespace: "shop", Name: "web"}, Source{Pod: "u-0", Container: "app"}
@@ -68,7 +69,7 @@ func TestPeakBetweenRounds(t *testing.T) {
 	}
 }
 
-// unread are kubelets without samples. They note how many pods were set of each object.
+// unread has kubelets without samples. It records the number of pods in the last Set of each object.
 type unread map[observe.Key]int
 
 func (u unread) Run(ctx context.Context, _ podusage.Watch) { <-ctx.Done() }

@@ -13,31 +13,30 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// The updater and the admission controller have a watch each. A pod that is evicted as
-// soon as the updater sees a change comes back with what was recommended before, if the
-// admission controller sees the change a moment later; and is then evicted again.
+// The updater and the admission controller have a watch each. If the updater evicts a pod as soon as it sees a change,
+// and the admission controller sees the change a moment later, the new pod gets the old recommendation, and is evicted
+// again.
 const (
-	// syncDelay is how long the admission controller may take.
+	// syncDelay is the longest delay of the admission controller's watch.
 	syncDelay = 2 * time.Second
-	// syncShare is the part of an interval that is waited for at most: a pass must
-	// have time to act.
+	// syncShare is the divisor of the interval that gives the longest wait, so that a pass has time to act.
 	syncShare = 5
 )
 
-// Changes are when objects changed what new pods get, as far as that is not long ago.
+// Changes has the times of recent changes to objects that affect new pods.
 type Changes struct {
 	mu sync.Mutex
 	at map[types.UID]time.Time // guarded by mu
-	// sweepAt is how many there may be before those older than syncDelay are removed.
+	// sweepAt is the number of entries from which note removes those older than syncDelay.
 	sweepAt int // guarded by mu
 }
 
-// minSweep changes are too few to look through.
+// minSweep is the smallest number of entries worth a search for old ones.
 const minSweep = 64
 
 var _ cache.ResourceEventHandler = (*Changes)(nil)
 
-// OnAdd implements cache.ResourceEventHandler. What is in the first list is old.
+// OnAdd implements cache.ResourceEventHandler. Objects of the first list have not changed.
 func (c *Changes) OnAdd(object any, isInInitialList bool) {
 	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
 		c.note(time.Now(), vpa.UID)
@@ -57,7 +56,7 @@ func (c *Changes) OnUpdate(before, after any) {
 // OnDelete implements cache.ResourceEventHandler.
 func (*Changes) OnDelete(any) {}
 
-// note records a change, and now and then removes those older than syncDelay.
+// note records a change, and sometimes removes those older than syncDelay.
 func (c *Changes) note(now time.Time, object types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +75,7 @@ func (c *Changes) note(now time.Time, object types.UID) {
 	c.sweepAt = 2 * len(c.at)
 }
 
-// left is how long the admission controller may still need to see a change.
+// left returns the time that the admission controller may still need to see a change.
 func (c *Changes) left(now time.Time, object types.UID, delay time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,8 +86,8 @@ func (c *Changes) left(now time.Time, object types.UID, delay time.Duration) tim
 	return delay - now.Sub(at)
 }
 
-// Await waits, before a pod is evicted, until the admission controller knows as well what
-// the new pod is to get; false if ctx ends first. interval is the time between passes.
+// Await waits, before a pod is evicted, until the admission controller has the latest recommendation for the new pod;
+// false if ctx ends first. interval is the time between passes.
 func (c *Changes) Await(ctx context.Context, object types.UID, interval time.Duration) bool {
 	wait := c.left(time.Now(), object, min(syncDelay, interval/syncShare))
 	return wait <= 0 || timing.Pause(ctx, wait) == nil

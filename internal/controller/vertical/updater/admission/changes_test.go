@@ -67,7 +67,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What has settled is forgotten.
+// Old changes are dropped.
 func TestChangesAreForgotten(t *testing.T) {
 	var c Changes
 	now := time.Now()

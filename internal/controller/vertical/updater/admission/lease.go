@@ -1,6 +1,6 @@
-// Package admission tracks the state of the admission controller for the updater: whether it is alive, which
-// namespaces it covers, and whether it can have seen what a VerticalPodAutoscaler has just changed. A pod that is
-// evicted without it comes back with the requests that it had.
+// Package admission tracks the state of the admission controller for the updater: whether it is alive, which namespaces
+// it covers, and whether it can have seen the latest change of a VerticalPodAutoscaler. Without it, the replacement of
+// an evicted pod gets the same requests as before.
 package admission
 
 import (
@@ -21,26 +21,25 @@ import (
 const (
 	// leaseTimeout bounds a read of the Lease.
 	leaseTimeout = 10 * time.Second
-	// leaseShare is how often the Lease is read within its timeout.
+	// leaseShare is the number of reads of the Lease within its timeout.
 	leaseShare = 4
 )
 
-// Lease is what the admission controller renews while it lives.
+// Lease is the Lease that the admission controller renews.
 type Lease struct {
-	// Ignored: pods are changed whether the admission controller lives or not.
+	// Ignored is set if pods are changed whether the admission controller is alive or not.
 	Ignored         bool
 	Namespace, Name string
 	Timeout         time.Duration
 }
 
-// Period is the time between two reads of the Lease, so that a renewal is seen soon after
-// it was made.
+// Period returns the time between two reads of the Lease. It is short, so that a renewal is seen soon.
 func (l *Lease) Period() time.Duration { return max(time.Second, l.Timeout/leaseShare) }
 
-// Watch reads the Lease. One goroutine may use it at a time.
+// Watch reads the Lease. It must be used by one goroutine at a time.
 type Watch struct {
-	// Client, Lease and Observed must be set. Observed goes by when the Lease was seen to
-	// change, not by the time that is written in it.
+	// Client, Lease and Observed must be set. With Observed, the time at which this process saw the Lease change counts,
+	// instead of the time in the Lease.
 	Client   kubernetes.Interface
 	Lease    Lease
 	Observed bool
@@ -67,26 +66,25 @@ func (w *Watch) Alive(ctx context.Context) (bool, error) {
 	return now.Sub(w.seen.changed) < w.Lease.Timeout, nil
 }
 
-// Covers reports whether admission changes the pods of a namespace, as far as the Lease
-// says. Upstream's says nothing.
+// Covers reports whether admission changes the pods of a namespace, according to the Lease. Upstream's Lease does not
+// restrict it.
 func (w *Watch) Covers(namespace string) bool {
 	return (w.seen.only == "" || w.seen.only == namespace) && !slices.Contains(w.seen.ignored, namespace)
 }
 
-// isFresh, as upstream: renewed or created within the timeout, by the holder's clock.
+// isFresh reports, as upstream, whether the Lease was renewed or created within the timeout, by the holder's clock.
 func isFresh(lease *coordinationv1.Lease, timeout time.Duration, now time.Time) bool {
 	renewed := lease.Spec.RenewTime
 	return lease.CreationTimestamp.Add(timeout).After(now) || renewed != nil && renewed.Add(timeout).After(now)
 }
 
-// observedLease is what this process has seen of the Lease, by its own clock: the holder's may be wrong.
+// observedLease is the state of the Lease by this process's own clock: the holder's may be wrong.
 type observedLease struct {
 	uid     types.UID
 	renewed metav1.MicroTime
-	// changed is when it was last seen to have been renewed; zero if it never was.
+	// changed is when this process last saw a renewal; zero before the first one.
 	changed time.Time
-	// ignored and only are the namespaces that admission leaves alone, and the one that
-	// it looks at.
+	// ignored has the namespaces that admission ignores, only is the single one that it covers.
 	ignored []string
 	only    string
 }
@@ -103,8 +101,7 @@ func (l *observedLease) observe(lease *coordinationv1.Lease, timeout time.Durati
 	case l.uid == lease.UID && l.renewed.Equal(&renewed):
 		return
 	case !isFirst, now.Sub(renewed.Time).Abs() < timeout:
-		// At first sight there is nothing but the time in it. If that is wrong, the next
-		// renewal shows it.
+		// The first read has only the time in the Lease. If that is wrong, the next renewal shows it.
 		l.changed = now
 	}
 	l.uid, l.renewed = lease.UID, renewed

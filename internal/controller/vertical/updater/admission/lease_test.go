@@ -33,7 +33,7 @@ func TestIsFresh(t *testing.T) {
 	}
 }
 
-// Whatever time is written in the Lease: it is fresh for a timeout after it was last seen to change, and no longer.
+// Whatever the time in the Lease, it is fresh for a timeout after its last observed change, and no longer.
 func TestLeaseOfAWrongClock(t *testing.T) {
 	const timeout = time.Minute
 	for _, ahead := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {

@@ -10,9 +10,9 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// caches are the caches that a pass reads beside pods and VerticalPodAutoscalers.
+// caches has the caches that a pass reads beside pods and VerticalPodAutoscalers.
 type caches struct {
-	// counted are those of the kinds that say how many pods there should be.
+	// counted has the kinds with a desired number of pods.
 	counted map[string]cache.SharedIndexInformer
 	ranges  cache.SharedIndexInformer
 	quotas  cache.SharedIndexInformer
@@ -41,8 +41,7 @@ func (l *caches) hasSynced() bool {
 	return l.ranges.HasSynced() && l.quotas.HasSynced() && l.nodes.HasSynced()
 }
 
-// replicas is how many pods a controller should have. Kinds that Kubernetes does
-// not count have none configured.
+// replicas returns the desired number of pods of a controller. It is unset for kinds that Kubernetes does not count.
 func (l *caches) replicas(namespace, kind, name string) disruption.Replicas {
 	if kind == "Job" || kind == "CronJob" {
 		return disruption.Replicas{AsFound: true}
@@ -63,13 +62,13 @@ func (l *caches) replicas(namespace, kind, name string) disruption.Replicas {
 	return replicas
 }
 
-// failedCreate reports a controller whose pods the API server refuses.
+// failedCreate reports whether the API server refuses the pods of a controller.
 func (l *caches) failedCreate(namespace, kind, name string) bool {
 	informer, ok := l.counted[kind]
 	if !ok {
 		return false
 	}
-	// A store's own keys can be asked for without errors.
+	// GetByKey of an informer's store returns no error.
 	object, _, _ := informer.GetStore().GetByKey(namespace + "/" + name)
 	return observevertical.FailedCreate(object)
 }
@@ -95,7 +94,7 @@ func configured(object any) int {
 }
 
 func inNamespace[T any](informer cache.SharedIndexInformer, namespace string) []T {
-	// The index is there, and its function returns no error.
+	// Each informer of the factory has this index, whose function returns no error.
 	objects, _ := informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 	all := make([]T, 0, len(objects))
 	for _, object := range objects {

@@ -16,8 +16,8 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Find gives the objects that change running pods, with their pods. It costs
-// what the objects, the pods' creators and the pods of the objects are, together.
+// Find returns the objects that change running pods, with their pods. Its cost grows with the objects, the pods'
+// creators and the objects' pods.
 func (f *Finder) Find(ctx context.Context) []*Workload {
 	targets := f.Targets(ctx)
 	if len(targets) == 0 {
@@ -28,7 +28,7 @@ func (f *Finder) Find(ctx context.Context) []*Workload {
 		if len(pods) == 0 {
 			continue
 		}
-		// An owner that has to be asked for is known in a later pass: nothing is asked here.
+		// The Tree requests an unknown owner for a later pass: Find makes no request.
 		owner, found, err := f.cfg.Owners.TopmostKnown(pods[0])
 		if err != nil || !found {
 			continue
@@ -55,8 +55,8 @@ func targetKey(namespace, version, kind, name string) string {
 	return strings.Join([]string{namespace, observe.GroupKey(version), kind, name}, "/")
 }
 
-// podsOf are the pods that live, neither ended nor being deleted, and those that are
-// being deleted.
+// podsOf returns the pods of a creator: those that have not ended and are not being deleted, and those that are being
+// deleted.
 func (f *Finder) podsOf(creator string) (pods, terminating []*corev1.Pod) {
 	found := f.byCreator.Pods(creator)
 	pods = make([]*corev1.Pod, 0, found.Len())
@@ -72,9 +72,8 @@ func (f *Finder) podsOf(creator string) (pods, terminating []*corev1.Pod) {
 	return pods, terminating
 }
 
-// Targets are the objects that change running pods, by what they refer to. Of
-// several for one workload it is the one that admission takes, or none if that
-// changes no running pods; upstream takes the oldest of those that do.
+// Targets returns the objects that change running pods, by their targets. For several objects with one target it is the
+// one that admission uses, or none if that changes no running pods; upstream uses the oldest of those that do.
 func (f *Finder) Targets(ctx context.Context) map[string][]*Workload {
 	var all []*Workload
 	strongest := f.strongest()
@@ -115,8 +114,7 @@ func references(all []*Workload) iter.Seq2[string, *autoscalingv1.CrossVersionOb
 	}
 }
 
-// strongest are the objects that admission takes, by what they refer to; nil where
-// upstream's choice is wanted.
+// strongest returns the objects that admission uses, by their targets; nil for upstream's choice.
 func (f *Finder) strongest() map[string]*vpav1.VerticalPodAutoscaler {
 	if !f.cfg.Defaults.Divergences.Has(divergence.OneObject) {
 		return nil
@@ -136,8 +134,7 @@ func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
 	return targetKey(vpa.Namespace, to.APIVersion, to.Kind, to.Name)
 }
 
-// IsOurs reports whether the object's pods are changed: not where admission does not
-// look at new ones.
+// IsOurs reports whether the updater changes the object's pods. It does not where admission does not change new ones.
 func (f *Finder) IsOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
 	if f.cfg.Defaults.Divergences.Has(divergence.OneObject) && !f.cfg.Covers(vpa.Namespace) {
 		return false

@@ -1,5 +1,5 @@
-// Package workloads finds the pods that each VerticalPodAutoscaler controls, and what a
-// decision on them has to observe. It reads caches alone.
+// Package workloads finds the pods that each VerticalPodAutoscaler controls, and the inputs of decisions on them. It
+// only reads caches.
 package workloads
 
 import (
@@ -19,20 +19,19 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Sources are the caches that a Finder reads.
+// Sources has the caches that a Finder reads.
 type Sources struct {
-	// Autoscalers is the informer of the VerticalPodAutoscalers, Informers those of all
-	// else but pods.
+	// Autoscalers is the informer of the VerticalPodAutoscalers, Informers has those of all other objects but pods.
 	Autoscalers cache.SharedIndexInformer
 	Informers   informers.SharedInformerFactory
 	Pods        *podcache.Whole
 	Owners      *ownership.Tree
 }
 
-// Config is what a Finder needs.
+// Config configures a Finder.
 type Config struct {
 	Sources
-	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
+	// Conflicts returns the conflicts with horizontal autoscalers; it may be nil.
 	Conflicts func(*vpav1.VerticalPodAutoscaler, []string) []conflict.Conflict
 	// Resizes reports whether the API server can resize pods; nil if it can.
 	Resizes func() bool
@@ -40,10 +39,10 @@ type Config struct {
 	Covers func(namespace string) bool
 	Log    logr.Logger
 
-	// Defaults are what the operator asks for where an object says nothing.
+	// Defaults has the operator's settings, for fields that an object does not set.
 	Defaults *update.Policy
 	Gates    observevertical.Gates
-	// Namespace is the one to look at; all if it is empty. Ignored are left out.
+	// Namespace restricts the objects to one namespace; empty means all. Those in Ignored are excluded.
 	Namespace string
 	Ignored   []string
 }
@@ -52,12 +51,11 @@ type Config struct {
 type Finder struct {
 	cfg    Config
 	caches caches
-	// byCreator has pods by the controller that made them, byBoost those with a start-up
-	// boost by their namespace.
+	// byCreator has pods by their controllers, byBoost those with a start-up boost by their namespaces.
 	byCreator, byBoost podcache.Index
 }
 
-// New adds the indexes that a Finder needs to the cache of pods, which must not run yet.
+// New adds indexes to the cache of pods, which must not run yet.
 func New(cfg Config) (*Finder, error) {
 	byCreator, err := cfg.Pods.AddIndex("plimsoll.dev/creator", creatorKey)
 	if err != nil {
@@ -70,15 +68,15 @@ func New(cfg Config) (*Finder, error) {
 	return &Finder{cfg: cfg, caches: newCaches(cfg.Informers), byCreator: byCreator, byBoost: byBoost}, nil
 }
 
-// HasSynced reports that the caches are filled.
+// HasSynced reports whether the caches are filled.
 func (f *Finder) HasSynced() bool {
 	return f.cfg.Autoscalers.HasSynced() && f.cfg.Owners.HasSynced() && f.cfg.Pods.HasSynced() && f.caches.hasSynced()
 }
 
-// Nodes are the objects in the nodes' cache.
+// Nodes returns the objects in the nodes' cache.
 func (f *Finder) Nodes() []any { return f.caches.nodes.GetStore().List() }
 
-// ReadyBoosted are the ready pods with a start-up boost. It costs what these pods are.
+// ReadyBoosted yields the ready pods with a start-up boost. Its cost grows with these pods alone.
 func (f *Finder) ReadyBoosted() iter.Seq[*corev1.Pod] {
 	return func(yield func(*corev1.Pod) bool) {
 		for _, namespace := range f.byBoost.Values() {

@@ -12,12 +12,12 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Shared is what all workloads of a pass share, read when it is first needed.
+// Shared has the inputs that all workloads of a pass share, computed when first needed.
 type Shared struct {
 	nodes map[string]resize.Node
 }
 
-// Observation is the input of the core.
+// Observation returns the input of the core.
 func (f *Finder) Observation(w *Workload, shared *Shared) *update.Observation {
 	o := &update.Observation{
 		Past:          observevertical.PastOf(&w.VPA.Status),
@@ -64,7 +64,7 @@ func containersOf(pods []vertical.Pod) []string {
 	return names
 }
 
-// nodes are all nodes, with what the pods on them request.
+// nodes returns all nodes, with the requests of their pods.
 func (f *Finder) nodes(shared *Shared) map[string]resize.Node {
 	if shared.nodes != nil {
 		return shared.nodes

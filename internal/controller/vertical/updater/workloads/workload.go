@@ -21,16 +21,16 @@ type Workload struct {
 	Policy update.Policy
 	Target ownership.Target
 	Pods   []*corev1.Pod
-	// Terminating is of those that are being deleted when each should have gone.
+	// Terminating has, for each pod that is being deleted, the time by which it should be gone.
 	Terminating []time.Time
-	// creators have made the pods, by their keys in the index.
+	// creators has the keys of the pods' controllers in the index.
 	creators []string
 }
 
-// Key is the namespace and name of the VerticalPodAutoscaler.
+// Key returns the namespace and name of the VerticalPodAutoscaler.
 func (w *Workload) Key() string { return w.VPA.Namespace + "/" + w.VPA.Name }
 
-// Mode is the update mode as the object writes it.
+// Mode returns the update mode as the object spells it.
 func (w *Workload) Mode() string {
 	if own := w.VPA.Spec.UpdatePolicy; own != nil && own.UpdateMode != nil && *own.UpdateMode != "" {
 		return string(*own.UpdateMode)
@@ -38,10 +38,10 @@ func (w *Workload) Mode() string {
 	return observevertical.ModeOf(&w.VPA.Spec).String()
 }
 
-// largest is the size above which upstream's label does not grow.
+// largest is the largest value of upstream's label.
 const largest = 20
 
-// Size is upstream's label of series: the logarithm of the number of pods.
+// Size returns the value of upstream's label for the number of pods, its logarithm.
 func (w *Workload) Size() string {
 	if len(w.Pods) == 0 {
 		return "0"
@@ -49,7 +49,7 @@ func (w *Workload) Size() string {
 	return strconv.Itoa(min(largest, int(math.Log2(float64(len(w.Pods))))))
 }
 
-// assign gives each of a creator's pods to the object that controls it.
+// assign adds each of a creator's pods to the object that controls it.
 func assign(candidates []*Workload, creator string, pods []*corev1.Pod) {
 	for _, pod := range pods {
 		w := controlling(candidates, pod)
@@ -63,7 +63,7 @@ func assign(candidates []*Workload, creator string, pods []*corev1.Pod) {
 	}
 }
 
-// controlling is the first of the candidates whose selector selects the pod.
+// controlling returns the first candidate whose selector matches the pod.
 func controlling(candidates []*Workload, pod *corev1.Pod) *Workload {
 	for _, w := range candidates {
 		if w.Target.Selector.Matches(labels.Set(pod.Labels)) {

@@ -18,46 +18,49 @@ const Candidates = 15
 const (
 	// scalers are the metrics alone, and each forecast.
 	scalers = Candidates + 1
-	// defaultWindow is for how many minutes the highest count is kept: the default stabilization window of scaling down.
+	// defaultWindow is the number of minutes for which the highest count is kept: the default stabilization window of
+	// scaling down.
 	defaultWindow = 5
-	// buckets hold what was asked for in the window. Of a longer window, one holds several minutes.
+	// buckets hold the proposals within the window. For a longer window, each holds several minutes.
 	buckets = 5
-	// span is for how many minutes counts are kept.
+	// span is the number of minutes for which counts are kept.
 	span = 16
-	// Longest is the longest start-up that is played.
+	// Longest is the longest start-up time that the playback supports.
 	Longest = (span - 2) * time.Minute
-	// delay is after how many seconds of a minute the count follows its load; step is how finely a minute is played.
+	// delay is the time in a minute, in seconds, at which the count follows its load; step is the resolution of the
+	// playback.
 	delay, step = 20, 10
-	// halfLife is after how many minutes what was counted matters half.
+	// halfLife is the number of minutes after which a tally counts half.
 	halfLife = 3 * 24 * 60
-	// mostMinutes bounds what is read of how many were played: a hundred thousand years.
+	// mostMinutes bounds the number of minutes in a checkpoint: a hundred thousand years.
 	mostMinutes = 1 << 36
 )
 
-// keep is what is left of a tally after a minute.
+// keep is the factor by which a tally decays in a minute.
 var keep = math.Exp2(-1.0 / halfLife)
 
-// Minute is the load of a minute and what holds in it.
+// Minute is the load of a minute and the conditions in it.
 type Minute struct {
 	// Load is in pods at the target. A pod can carry Full times its target.
 	Load, Full float64
 	// StartUp is how long a pod takes to become ready.
 	StartUp time.Duration
-	// Tolerance is how far the load may be from what the count serves at the target, as a part of it.
+	// Tolerance is the largest deviation of the load from the load that the count serves at the target, as a fraction,
+	// that causes no change.
 	Tolerance                float64
 	MinReplicas, MaxReplicas int32
 	// Down are the rules of scaling down; nil is a window of five minutes, and any rate.
 	Down *behavior.Rules
 }
 
-// Tally is what was counted, in pod-minutes. Those of a Scaler count half after three days.
+// Tally has sums in pod-minutes. Those of a Scaler decay with a half-life of three days.
 type Tally struct {
 	// Lacking pods were needed while the ready ones could not carry the load. Paid are all, Spare those beyond what the
 	// load needs.
 	Lacking, Paid, Spare float64
 }
 
-// Add counts a part of a minute. Playback and simulations count with it, so that they mean the same.
+// Add adds a part of a minute. Playback and simulations share it, so that their numbers mean the same.
 func (t *Tally) Add(minutes float64, isShort bool, need, ready, paid int32) {
 	if isShort {
 		t.Lacking += minutes * float64(need-ready)
@@ -66,26 +69,26 @@ func (t *Tally) Add(minutes float64, isShort bool, need, ready, paid int32) {
 	t.Spare += minutes * float64(max(0, paid-need))
 }
 
-// Against is what a way to scale does against another one, which counts the same load: how much less it lacks, and how
-// much more it has to spare. Chance adds to the one as often as to the other, and cancels out.
+// Against compares a way to scale with another one on the same load: how much less it lacks, and how much more it has
+// to spare. Random fluctuations add as much to one as to the other, and cancel out.
 func (t *Tally) Against(without *Tally) (avoided, wasted float64) {
 	return without.Lacking - t.Lacking, t.Spare - without.Spare
 }
 
-// Scaler is one way to scale, as played: without a forecast, or with one candidate.
+// Scaler is the playback of one way to scale: without a forecast, or with one candidate.
 type Scaler struct {
 	Tally
-	// Counts are those of the last minutes, and Asked is what metrics asked for in the stabilization window.
+	// Counts has the counts of the last minutes, and Asked the metrics' proposals in the stabilization window.
 	Counts [span]int32
 	Asked  [buckets]int32
 	// Floor is the least count in the next minute.
 	Floor int32
 }
 
-// State is what was played, a value of fixed size. Scalers[0] is without a forecast.
+// State is the state of the playback, a value of fixed size. Scalers[0] is without a forecast.
 type State struct {
 	Scalers [scalers]Scaler
-	// Minutes is how many were played, and Weight the same with older ones counting less.
+	// Minutes is the number of minutes played, and Weight the same with decay.
 	Minutes int64
 	Weight  float64
 }
@@ -112,13 +115,13 @@ func (s *State) Play(in *Minute) (counted [scalers]Tally) {
 	return counted
 }
 
-// SetFloor sets what a forecast asks for from the next minute on.
+// SetFloor sets the count that a forecast asks for from the next minute on.
 func (s *State) SetFloor(candidate int, replicas int32) { s.Scalers[1+candidate].Floor = replicas }
 
-// Without is the tally of the metrics alone, With that of a forecast.
+// Without returns the tally of the metrics alone, With that of a forecast.
 func (s *State) Without() *Tally { return &s.Scalers[0].Tally }
 
-// With is the tally with a forecast.
+// With returns the tally with a forecast.
 func (s *State) With(candidate int) *Tally { return &s.Scalers[1+candidate].Tally }
 
 // IsValid reports whether the state can be used: it may come from an untrusted checkpoint.
@@ -143,7 +146,7 @@ func (s *State) IsValid() bool {
 	return s.Minutes >= 0 && s.Minutes <= mostMinutes && isFine(s.Weight)
 }
 
-// count is the tally of a scaler in a minute.
+// count returns the tally of a scaler in a minute.
 func (s *State) count(l *Scaler, in *Minute, need int32) (minute Tally) {
 	const part = step / 60.0
 	startUp := int64(min(in.StartUp, Longest) / time.Second)
@@ -155,7 +158,7 @@ func (s *State) count(l *Scaler, in *Minute, need int32) (minute Tally) {
 	return minute
 }
 
-// begin has it as if the count had been the same before.
+// begin fills the past with the present count.
 func (l *Scaler) begin(count int32) {
 	for i := range l.Counts {
 		l.Counts[i] = count
@@ -168,16 +171,17 @@ func (l *Scaler) play(minute int64, in *Minute) {
 	count := l.react(minute, in, before)
 	count = max(count, Floor(min(l.Floor, in.MaxReplicas), before, count, in.Tolerance))
 	if count > before {
-		// The pods that are created have no samples. Metrics take them for busy, and propose the count that there is now.
+		// New pods have no samples. Metrics assume that they are busy, and propose the current count.
 		l.remember(minute, in, count)
 	}
 	l.Counts[minute%span] = count
 }
 
-// Floor is the count that a forecast asks for beyond what stabilization makes of the metrics; 0 if it asks for none.
+// Floor returns the count that a forecast asks for beyond what stabilization makes of the metrics; 0 if it asks for
+// none.
 //
-// A forecast moves a little each minute. Where it asks for one replica less than there are, or for less within the
-// tolerance, the count stays: otherwise a pod would go and come with each minute.
+// A forecast changes a little each minute. If it asks for one replica less than the current count, or for less within
+// the tolerance, the count stays: otherwise a pod would be removed and added every minute.
 func Floor(asked, current, stabilized int32, tolerance float64) int32 {
 	if asked <= stabilized {
 		return 0
@@ -188,7 +192,7 @@ func Floor(asked, current, stabilized int32, tolerance float64) int32 {
 	return asked
 }
 
-// react is the count that metrics lead to, without the rate policies of scaling up.
+// react returns the count that metrics lead to, without the rate policies of scaling up.
 func (l *Scaler) react(minute int64, in *Minute, before int32) int32 {
 	asked := in.Wanted(in.Load, before)
 	if _, each := in.window(); minute%each == 0 {
@@ -198,7 +202,7 @@ func (l *Scaler) react(minute int64, in *Minute, before int32) int32 {
 	return max(asked, min(before, max(l.most(minute, in), before-in.fall(minute, before))))
 }
 
-// Wanted is the count that metrics propose for a load while there is a count: the same within the tolerance.
+// Wanted returns the count that metrics propose for a load while there is a count: the same within the tolerance.
 func (m *Minute) Wanted(load float64, count int32) int32 {
 	if beside := load - float64(count); math.Abs(beside) > m.Tolerance*float64(count) {
 		count = whole(load)
@@ -213,7 +217,7 @@ func (l *Scaler) remember(minute int64, in *Minute, asked int32) {
 	*bucket = max(*bucket, asked)
 }
 
-// most is the most that metrics have asked for in the stabilization window.
+// most returns the most that metrics have asked for in the stabilization window.
 func (l *Scaler) most(minute int64, in *Minute) (most int32) {
 	minutes, each := in.window()
 	for k := range min(minutes, buckets) {
@@ -222,8 +226,8 @@ func (l *Scaler) most(minute int64, in *Minute) (most int32) {
 	return most
 }
 
-// window is how many minutes the stabilization window of scaling down has, the present one included, and how many of
-// them there are in a bucket.
+// window returns how many minutes the stabilization window of scaling down has, the present one included, and how many
+// of them there are in a bucket.
 func (m *Minute) window() (minutes, each int64) {
 	minutes = defaultWindow
 	if m.Down != nil {
@@ -232,8 +236,8 @@ func (m *Minute) window() (minutes, each int64) {
 	return minutes, (minutes + buckets - 1) / buckets
 }
 
-// fall is by how much the rate policies of scaling down let a count fall in a minute. Where that is less than a pod, it
-// falls by one every so many minutes.
+// fall returns the number of replicas by which the rate policies of scaling down let a count fall in a minute. If that
+// is less than a pod, the count falls by one every few minutes.
 func (m *Minute) fall(minute int64, count int32) int32 {
 	switch {
 	case m.Down == nil || len(m.Down.Policies) == 0:
@@ -265,7 +269,7 @@ func (m *Minute) fall(minute int64, count int32) int32 {
 
 func (l *Scaler) at(second int64) int32 { return l.Counts[minuteOf(second)%span] }
 
-// least is the smallest count from a second to another.
+// least returns the smallest count from a second to another.
 func (l *Scaler) least(from, to int64) int32 {
 	least := int32(math.MaxInt32)
 	for minute := minuteOf(from); minute <= minuteOf(to); minute++ {
@@ -274,10 +278,10 @@ func (l *Scaler) least(from, to int64) int32 {
 	return least
 }
 
-// minuteOf is a second's minute, moved by a whole span so that it is not negative.
+// minuteOf returns a second's minute, moved by a whole span so that it is not negative.
 func minuteOf(second int64) int64 { return (second + span*60) / 60 }
 
 func (m *Minute) bounded(count int32) int32 { return max(m.MinReplicas, min(m.MaxReplicas, count)) }
 
-// whole is how many pods carry a load at the target.
+// whole returns how many pods carry a load at the target.
 func whole(load float64) int32 { return int32(min(math.MaxInt32, math.Ceil(load-1e-9))) }

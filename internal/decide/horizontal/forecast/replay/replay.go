@@ -1,5 +1,5 @@
-// Package replay feeds a past load to a forecast, and shows what the forecast would have done on each day. It walks
-// forward: what is asked for in a minute follows from the minutes before it.
+// Package replay feeds a past load to a forecast, and shows what the forecast would have done on each day. Each
+// minute's proposal depends only on the minutes before it.
 package replay
 
 import (
@@ -14,14 +14,14 @@ import (
 type Load struct {
 	// Start is when the first minute begins.
 	Start time.Time
-	// Pods is how many pods carry the load at the target, NaN where that is not known; and PerPodMilli a pod's target
-	// then, in thousandths of the metric's unit. PerPodMilli may be shorter: what it lacks is not known.
+	// Pods is the number of pods that carry the load at the target, NaN if unknown; PerPodMilli is a pod's target at that
+	// time, in thousandths of the metric's unit. PerPodMilli may be shorter; missing values are unknown.
 	Pods, PerPodMilli []float64
-	// Full is how many times its target a pod can carry; 0 if that is not known.
+	// Full is the load that a pod can carry, as a multiple of its target; 0 if that is unknown.
 	Full float64
 }
 
-// Config is what else holds all the time.
+// Config has the settings that hold for the whole load.
 type Config struct {
 	Settings                 forecast.Settings
 	MinReplicas, MaxReplicas int32
@@ -31,27 +31,27 @@ type Config struct {
 	Tolerance float64
 }
 
-// Day is what the forecast would have done on a day, in mode Active.
+// Day is the effect that the forecast would have had on a day, in mode Active.
 type Day struct {
 	// Date is when the day begins, in UTC.
 	Date time.Time
-	// KnownMinutes are those with a load. The rest is about these.
+	// KnownMinutes counts the minutes with a known load. The other fields are about these.
 	KnownMinutes int
-	// Lacking are the pod-minutes in which a pod was lacking with the metrics alone, Avoided how many fewer there are
-	// with the forecast, Wasted those that it adds without need, and Paid all without it.
+	// Lacking counts the pod-minutes in which pods were lacking with the metrics alone, Avoided how many of these the
+	// forecast avoids, Wasted those that it adds without need, and Paid all without it.
 	Lacking, Avoided, Wasted, Paid float64
-	// RaisedMinutes are those in which it asks for more than the load needs at the time, and MostReplicas is the most
-	// that it asks for.
+	// RaisedMinutes counts the minutes in which it asks for more than the load needs at the time, and MostReplicas is the
+	// largest count that it asks for.
 	RaisedMinutes int
 	MostReplicas  int32
 	// Reason is the forecast's at the end of the day.
 	Reason forecast.Reason
 }
 
-// Result is what came of a load.
+// Result is the result of a replay.
 type Result struct {
 	Days []Day
-	// State is what was learnt, and Last the forecast at the end.
+	// State is the learnt state, and Last the forecast at the end.
 	State *forecast.State
 	Last  forecast.Result
 }
@@ -74,7 +74,7 @@ func Play(load *Load, c *Config) Result {
 	return r
 }
 
-// Needed is how much of a load a forecast has to see before it proposes anything.
+// Needed returns the length of a load that a forecast must observe before it proposes anything.
 func Needed() time.Duration {
 	nothing := Load{Start: time.Unix(0, 0), Pods: make([]float64, 3)}
 	return Play(&nothing, &Config{Settings: forecast.Settings{Mode: forecast.Active}, MaxReplicas: 1}).Last.Needed
@@ -92,14 +92,13 @@ func (c *Config) input(load *Load, i int) *forecast.Input {
 	return in
 }
 
-// Days count what a forecast does, day by day.
+// Days counts the effects of a forecast by day.
 type Days struct {
 	All    []Day
 	played playback.State
 }
 
-// Add counts a minute: what there is to see in it, and the forecast from it on. Minutes are expected in their order,
-// each once.
+// Add counts a minute: its observation, and the forecast from it on. Minutes must be added in order, each once.
 func (d *Days) Add(settings *forecast.Settings, in *forecast.Input, r *forecast.Result) {
 	day := d.day(in.Now)
 	day.Reason = r.Reason

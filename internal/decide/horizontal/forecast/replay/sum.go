@@ -1,6 +1,6 @@
 package replay
 
-// WastedPercent is what is wasted, in percent of the pod-minutes that there are without the forecast.
+// WastedPercent returns what is wasted, in percent of the pod-minutes that there are without the forecast.
 func (d *Day) WastedPercent() float64 {
 	if d.Paid <= 0 {
 		return 0
@@ -8,7 +8,7 @@ func (d *Day) WastedPercent() float64 {
 	return 100 * d.Wasted / d.Paid
 }
 
-// Sum is all days together.
+// Sum returns all days together.
 func Sum(days []Day) (sum Day) {
 	for i := range days {
 		d := &days[i]

@@ -3,14 +3,14 @@ package season
 import "math"
 
 const (
-	// hoursMinutes are the places of Hours.
+	// hoursMinutes is the number of places of Hours.
 	hoursMinutes = 2 * 60
-	// hoursWeight is how much of an error such a place takes over. There are twelve a day.
+	// hoursWeight is the part of an error by which a place is corrected. There are twelve errors a day.
 	hoursWeight = 0.2
 )
 
-// Hours is a model of a load that recurs every two hours, or each hour, perhaps not in all of them: twelve times a day
-// there is something to learn, where a Model has one. The zero value knows nothing.
+// Hours models a load that recurs every two hours, or each hour, perhaps not in all of them: it learns twelve times a
+// day what a Model learns once. The zero value has learnt nothing.
 type Hours struct {
 	// Level is added to each place.
 	Level   float64
@@ -32,7 +32,7 @@ func (h *Hours) Learn(minute int64, load float64, isAtLeast bool) {
 	*place += hoursWeight * float32(load-h.Level-float64(*place))
 }
 
-// Peak is the most that the model expects in the minutes after a minute.
+// Peak returns the most that the model expects in the minutes after a minute.
 func (h *Hours) Peak(minute int64, ahead int) (most float64) {
 	for k := 1; k <= ahead; k++ {
 		most = max(most, h.Level+float64(*h.place(minute + int64(k))))

@@ -9,33 +9,34 @@ package season
 
 import "math"
 
-// Minutes are the places of a season.
+// Minutes is the number of places of a season.
 const Minutes = 24 * 60
 
 const (
-	// levelWeight and placeWeight are how much of an error the level and the place in the season take over.
+	// levelWeight and placeWeight are the parts of an error by which the level and the place in the season are corrected.
 	levelWeight, placeWeight = 0.1, 0.2
-	// farOff is how far a load is below what was expected, as a part of that, to be no chance. A place takes over all of
-	// such an error once there are mostFar in a row: what has stopped is not waited for, while a jump of working days is
-	// still known after a weekend. Upwards a place follows at its own pace: chance brings more load on two days in a row.
+	// farOff is the deviation of a load below its expectation, as a fraction, that is no random fluctuation. After mostFar
+	// such errors in a row a place is corrected by the whole error: a jump that has ended is dropped, but one of working
+	// days survives a weekend. Upwards a place is corrected at the usual pace: random fluctuations often raise the load on
+	// two days in a row.
 	farOff, mostFar = 0.2, 3
-	// errorDecay is what is left of an error after a minute.
+	// errorDecay is the factor by which an error decays in a minute.
 	errorDecay = 0.9
 	// unknown marks a place without a value. Others are from -most to most.
 	unknown, most = math.MinInt16, math.MaxInt16
-	// mostLoad bounds what is read of a load.
+	// mostLoad bounds the loads in a checkpoint.
 	mostLoad = 1e12
 	// mostError is the largest stored error, in units of errors.
 	mostError = math.MaxUint8
-	// Units begin as these parts of the load's unit, and double whenever a value has no room.
+	// Units start as these fractions of the load's unit, and double when a value does not fit.
 	firstUnit, firstErrorUnit = 1.0 / 1024, 1.0 / 128
 )
 
 // Model is the model of one load, a value of fixed size. The zero value knows nothing.
 type Model struct {
-	// Level is added to each place. Error is how far the last minute was from what had been expected.
+	// Level is added to each place. Error is the deviation of the last minute from its expectation.
 	Level, Error float64
-	// Unit is what 1 in a place means, ErrorUnit what 1 in an error means. They are 0 before the first minute.
+	// Unit is the value of 1 in a place, ErrorUnit the value of 1 in an error. They are 0 before the first minute.
 	Unit, ErrorUnit float64
 	// Places are the season's values from midnight UTC on, and Errors the mean absolute errors there.
 	Places [Minutes]int16
@@ -73,8 +74,8 @@ func (m *Model) Learn(minute int64, load float64, isAtLeast bool) {
 	m.set(i, m.season(i)+placeWeight*m.unexplained(i, load))
 }
 
-// unexplained is what neither the level nor the usual one explains of a load: after a jump that did not come, the level
-// is too low for a while.
+// unexplained returns the deviation of a load from its place, by the level or the usual level, whichever explains more:
+// after a jump that did not come, the level is too low for a while.
 func (m *Model) unexplained(i int, load float64) float64 {
 	byLevel, byUsual := load-m.Level-m.season(i), load-m.Usual-m.season(i)
 	if math.Abs(byUsual) < math.Abs(byLevel) {
@@ -94,7 +95,8 @@ func (m *Model) hasStopped(i int, load float64) bool {
 	return run == mostFar
 }
 
-// Expected is what the season has for a minute, without the error of the last one; 0 if that was never seen.
+// Expected returns the season's expectation of a minute, without the error of the last one; 0 if that minute was never
+// observed.
 func (m *Model) Expected(minute int64) float64 {
 	if i := place(minute); m.Unit > 0 && m.Places[i] != unknown {
 		return m.Level + m.season(i)
@@ -102,8 +104,8 @@ func (m *Model) Expected(minute int64) float64 {
 	return 0
 }
 
-// Raise corrects an earlier minute whose load turns out to have been larger than what was learnt of it: as another
-// observation would, or by all of it if there was no other.
+// Raise corrects an earlier minute whose load turns out to have been larger than learnt: as another observation would,
+// or by the whole difference if there was no other.
 func (m *Model) Raise(minute int64, load float64, isFirst bool) {
 	i := place(minute)
 	if m.Unit == 0 || m.Places[i] == unknown {
@@ -119,11 +121,11 @@ func (m *Model) Raise(minute int64, load float64, isFirst bool) {
 	m.set(i, m.season(i)+missing)
 }
 
-// Skip lets minutes pass whose load is not known.
+// Skip passes minutes with an unknown load.
 func (m *Model) Skip(minutes int64) { m.Error *= math.Pow(errorDecay, float64(minutes)) }
 
-// Peaks is the most that the model expects in the minutes after a minute: the expectation itself, and with the mean
-// error of its minute on top. It is not known if one of these minutes was never seen.
+// Peaks returns the most that the model expects in the minutes after a minute: the expectation itself, and with the
+// mean error of its minute on top. It is not known if one of these minutes was never seen.
 func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, ok bool) {
 	left := m.Error
 	for k := 1; k <= ahead; k++ {
@@ -137,8 +139,8 @@ func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, ok bool) {
 	return mean, upper, true
 }
 
-// Curve calls yield with what the model expects in each of the minutes after a minute, with the mean error of its
-// minute on top as upper. A minute that was never seen is left out.
+// Curve calls yield with the expectation of each of the minutes after a minute, and, as upper, with the mean error of
+// its minute added. It omits minutes that were never observed.
 func (m *Model) Curve(minute int64, ahead int, yield func(minute int64, mean, upper float64)) {
 	left := m.Error
 	for k := 1; k <= ahead; k++ {
@@ -149,7 +151,7 @@ func (m *Model) Curve(minute int64, ahead int, yield func(minute int64, mean, up
 	}
 }
 
-// at is what is expected in a minute, with and without its mean error, if so much is left of the last error.
+// at returns what is expected in a minute, with and without its mean error, if so much is left of the last error.
 func (m *Model) at(minute int64, left float64) (mean, upper float64, ok bool) {
 	i := place(minute)
 	if m.Unit == 0 || m.Places[i] == unknown {

@@ -17,7 +17,7 @@ func learn(days int, of func(day, minute int) float64) *Model {
 	return &m
 }
 
-// jump is 2, and 10 for an hour from noon on.
+// jump returns 2, and 10 for an hour from noon on.
 func jump(_, minute int) float64 {
 	if minute >= 720 && minute < 780 {
 		return 10

@@ -22,7 +22,7 @@ func (t Type) Known() bool {
 	return t.IsPerPod() || t.HasValueWithoutPods()
 }
 
-// NoTarget is the error of a source without a usable target.
+// NoTarget returns the error of a source without a usable target.
 func (t Type) NoTarget() string {
 	switch t {
 	case Object:
@@ -39,7 +39,7 @@ func (t Type) NoTarget() string {
 	}
 }
 
-// Origin is what the metric is read from.
+// Origin returns the source that the metric is read from.
 func (t Type) Origin() string {
 	switch t {
 	case Resource, ContainerResource:
@@ -57,7 +57,7 @@ func (t Type) Origin() string {
 	}
 }
 
-// words is the type in messages, of those that Plimsoll reads itself.
+// words returns the type as messages spell it, for types that Plimsoll reads itself.
 func (t Type) words() string {
 	switch t {
 	case PodEndpoint:
@@ -69,8 +69,7 @@ func (t Type) words() string {
 	}
 }
 
-// Before is what messages say of the metric in front of the error of what it is read from, for upstream's types as
-// upstream does.
+// Before returns the prefix of messages about errors of the metric's source, for upstream's types as upstream has it.
 func (s *Spec) Before(namespace string) string {
 	switch s.Type {
 	case Object:
@@ -86,7 +85,7 @@ func (s *Spec) Before(namespace string) string {
 	}
 }
 
-// Fail puts the text of the metric's type around the error.
+// Fail returns a failure with the prefixes of the metric's type.
 func (s *Spec) Fail(text string) *Failure {
 	f := &Failure{Reason: "FailedGet" + string(s.Type) + "Metric", Message: text}
 	average := s.Target.Type == AverageValue

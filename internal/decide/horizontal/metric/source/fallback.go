@@ -2,16 +2,17 @@ package source
 
 import "time"
 
-// Fallback is what a metric asks for after it could not be computed for some time (KEP-5679, with the policies of
-// KEDA, which calls them behaviors). The zero value is none.
+// Fallback is the proposal of a metric after it has failed for some time (KEP-5679, with the policies of KEDA, which
+// calls them behaviors). The zero value means none.
 type Fallback struct {
-	// FailureDuration is how long the metric must have failed without interruption; 0 means that there is no fallback.
+	// FailureDuration is the time for which the metric must have failed without interruption; 0 means that there is no
+	// fallback.
 	FailureDuration time.Duration
 	Replicas        int32
 	Policy          FallbackPolicy
 }
 
-// FallbackPolicy says how the current replica count takes part.
+// FallbackPolicy says how the current replica count is used.
 type FallbackPolicy uint8
 
 // The policies.
@@ -28,7 +29,7 @@ const (
 
 var policies = [...]string{"Static", "CurrentReplicas", "CurrentReplicasIfHigher", "CurrentReplicasIfLower"}
 
-// String is the policy as the spec has it.
+// String returns the policy as the spec has it.
 func (p FallbackPolicy) String() string { return policies[p] }
 
 // ParseFallbackPolicy reads what String writes; nothing is Static.
@@ -44,7 +45,7 @@ func ParseFallbackPolicy(text string) (p FallbackPolicy, ok bool) {
 	return Static, false
 }
 
-// ReplicasAt is how many replicas the fallback asks for at the current count.
+// ReplicasAt returns how many replicas the fallback asks for at the current count.
 func (f *Fallback) ReplicasAt(current int32) int32 {
 	switch f.Policy {
 	case CurrentReplicas:

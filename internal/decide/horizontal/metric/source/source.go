@@ -1,5 +1,5 @@
-// Package source says what a metric source is, of autoscaling/v2 or one that Plimsoll
-// reads itself, and what messages call it.
+// Package source describes metric sources, of autoscaling/v2 and those that Plimsoll reads itself, and their names in
+// messages.
 package source
 
 import (
@@ -37,10 +37,10 @@ const (
 	AverageValue TargetType = "AverageValue"
 )
 
-// noSelector is what upstream's messages print for no label selector.
+// Upstream's messages print a missing label selector as "nil".
 const noSelector = "nil"
 
-// CPU is the resource whose samples of pods that are starting are left out.
+// CPU is the resource of which samples of starting pods do not count.
 const CPU = "cpu"
 
 // Spec is one metric of a HorizontalPodAutoscaler or a WorkloadAutoscaler.
@@ -59,20 +59,20 @@ type Spec struct {
 	// SelectorError says why the metric's label selector cannot be used; empty
 	// when it can.
 	SelectorError string
-	// Target is how the value is judged. An empty Target.Type means that the
-	// object names no usable target for this metric type: an error of the metric.
+	// Target is the target of the metric. An empty Target.Type means that the object has no usable target for this type:
+	// the metric fails.
 	Target Target
-	// Fallback and what follows are of a WorkloadAutoscaler alone. With a value above ActivationMilli an Object,
-	// External or Prometheus metric is active, which keeps its target from having no replicas. An ExternalScaler says
-	// itself whether it is.
+	// The following fields are set for a WorkloadAutoscaler only. An Object, External or Prometheus metric with a value
+	// above ActivationMilli is active, which keeps the target above zero replicas. An ExternalScaler reports itself
+	// whether it is active.
 	Fallback        Fallback
 	ActivationMilli int64
-	// Identity tells metrics apart that Plimsoll reads itself: a hash of all that says what is measured. It is empty
-	// for the types of autoscaling/v2.
+	// Identity distinguishes metrics that Plimsoll reads itself: a hash of all fields that select what is measured. It is
+	// empty for the types of autoscaling/v2.
 	Identity string
-	// IsOwnTarget says that the target's value comes with the reading; Target.Milli is not used.
+	// IsOwnTarget is set if the target's value comes with the reading; Target.Milli is not used.
 	IsOwnTarget bool
-	// IsRate says that a PodEndpoint metric is events per second.
+	// IsRate is set if a PodEndpoint metric is events per second.
 	IsRate bool
 }
 
@@ -108,10 +108,10 @@ type Target struct {
 	Milli int64
 }
 
-// ShortName is the name that status has: the given one, or the metric's.
+// ShortName returns the name in the status: the given one, or the metric's.
 func (s *Spec) ShortName() string { return cmp.Or(s.GivenName, s.Name) }
 
-// Describe names the metric in texts: by its given name, or else as upstream does.
+// Describe returns the name of the metric in texts: the given one, or else upstream's.
 func (s *Spec) Describe(set divergence.Set) string {
 	if s.GivenName != "" {
 		return fmt.Sprintf("metric %q", s.GivenName)
@@ -119,8 +119,7 @@ func (s *Spec) Describe(set divergence.Set) string {
 	return s.Measured(set)
 }
 
-// Measured says what the metric measures, as the reasons of a scaling do upstream
-// (computeStatusFor*Metric).
+// Measured returns what the metric measures, as in upstream's reasons of a scaling (computeStatusFor*Metric).
 func (s *Spec) Measured(set divergence.Set) string {
 	switch s.Type {
 	case Resource, ContainerResource:
@@ -141,7 +140,7 @@ func (s *Spec) Measured(set divergence.Set) string {
 	return fmt.Sprintf("external metric %s(%s)", s.Name, s.SelectorText)
 }
 
-// labelled is the metric's name with its label selector, if there is one.
+// labelled returns the metric's name with its label selector, if there is one.
 func (s *Spec) labelled() string {
 	if s.SelectorText == "" || s.SelectorText == noSelector {
 		return s.Name

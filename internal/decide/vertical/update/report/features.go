@@ -8,11 +8,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// FeatureType is the type of the condition, and of the event, of an object that asks
-// for what is switched off, or what the cluster cannot do.
+// FeatureType is the type of the condition, and of the event, of an object with a setting that is switched off, or that
+// the cluster does not support.
 const FeatureType = "FeatureOff"
 
-// The features, and the condition's reasons: upstream's gates, and the API's part.
+// The features, and the reasons of the condition: upstream's gates, and the API's pods/resize.
 const (
 	InPlace         = "InPlace"
 	CPUStartupBoost = "CPUStartupBoost"
@@ -20,18 +20,18 @@ const (
 	PodsResize      = "PodsResize"
 )
 
-// Request is what an object asks for that not every cluster does.
+// Request has the settings of an object that not every cluster supports.
 type Request struct {
 	Mode vertical.Mode
-	// Boost is a start-up boost, OOMTime an evictAfterOOMSeconds of its own.
+	// Boost is set for a start-up boost, OOMTime for the object's own evictAfterOOMSeconds.
 	Boost, OOMTime bool
 }
 
-// Features are those that are there.
+// Features marks the available ones.
 type Features struct{ InPlace, CPUStartupBoost, PerVPAConfig, PodsResize bool }
 
-// Missing is the condition that says what an object asks for in vain, and what happens instead; false if there is
-// nothing of that kind. Since is the caller's to set.
+// Missing returns the condition about settings without effect, and what happens instead; false if there are none. The
+// caller sets Since.
 func Missing(a Request, has Features) (c condition.Condition, is bool) {
 	var names, texts []string
 	lacks := func(name, text string) {
@@ -61,7 +61,7 @@ func Missing(a Request, has Features) (c condition.Condition, is bool) {
 	}, len(names) > 0
 }
 
-// HasFeature reads the condition's reason.
+// HasFeature reports whether the condition's reason contains a feature.
 func HasFeature(reason, feature string) bool {
 	return slices.Contains(strings.Split(reason, ","), feature)
 }

@@ -1,5 +1,4 @@
-// Package report says in a condition why the pods of a VerticalPodAutoscaler are
-// not changed.
+// Package report translates a decision to the condition about why the pods of a VerticalPodAutoscaler are not changed.
 package report
 
 import (
@@ -15,14 +14,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// Type is the condition's type. Upstream does not know it; types are free.
+// Type is the condition's type. Upstream does not have it; the API permits any type.
 const Type = "UpdateBlocked"
 
 // Updating is the reason of a pass in which pods were changed.
 const Updating = "Updating"
 
-// Of is the condition after a pass: True while pods should be changed and none is. There is
-// none without pods, and none in modes that change no running pods. Since is the caller's to set.
+// Of returns the condition after a pass: True while pods should be changed and none is. There is none without pods, and
+// none in modes that change no running pods. The caller sets Since.
 func Of(d *update.Decision) (condition.Condition, bool) {
 	against, wanted := map[reason.Reason]int{}, 0
 	for i := range d.Pods {
@@ -49,7 +48,7 @@ func Of(d *update.Decision) (condition.Condition, bool) {
 	return conditionOf(blocked, why[0].String(), messageOf(d, why)), true
 }
 
-// Stale is the condition while no admission controller would give new pods their requests.
+// Stale returns the condition while no admission controller would set the requests of new pods.
 func Stale() condition.Condition {
 	return conditionOf(true, reason.LeaseStale.String(), sentences[reason.LeaseStale])
 }
@@ -58,8 +57,7 @@ func conditionOf(blocked bool, why, message string) condition.Condition {
 	return condition.Condition{Type: Type, Status: condition.StatusOf(blocked), Reason: why, Message: message}
 }
 
-// sorted are the reasons, the most frequent first. What stops everything goes
-// before all.
+// sorted returns the reasons, the most frequent first, after those that stop all changes.
 func sorted(against map[reason.Reason]int) []reason.Reason {
 	return slices.SortedFunc(maps.Keys(against), func(a, b reason.Reason) int {
 		return cmp.Or(-compare(isWorkloadWide(a), isWorkloadWide(b)), -cmp.Compare(against[a], against[b]), cmp.Compare(a, b))
@@ -76,7 +74,7 @@ func compare(a, b bool) int {
 	return -1
 }
 
-// isWorkloadWide reports a reason that holds for the whole workload.
+// isWorkloadWide reports whether a reason holds for the whole workload.
 func isWorkloadWide(r reason.Reason) bool {
 	return r == reason.CircuitOpen || r == reason.NotAdmitted || r == reason.FailedCreate || r == reason.ClusterNotAdmitted
 }
@@ -97,7 +95,7 @@ func messageOf(d *update.Decision, why []reason.Reason) string {
 	return strings.Join(all, "; ")
 }
 
-// refusal is what the API server would refuse of the first pod that is not changed for that.
+// refusal describes the API server's refusal of the first pod with this reason.
 func refusal(d *update.Decision, why reason.Reason) string {
 	for i := range d.Pods {
 		if d.Pods[i].BlockedBy != why {
@@ -110,7 +108,7 @@ func refusal(d *update.Decision, why reason.Reason) string {
 	return ""
 }
 
-// maxNames is how many names are said; the rest is a number.
+// maxNames is the number of listed names; the rest is counted.
 const maxNames = 3
 
 func names(all []string) string {
@@ -128,8 +126,7 @@ func conflicts(all []conflict.Conflict) string {
 	return names(texts)
 }
 
-// sentences say of each reason what it means, and what a person can do about it or that
-// nothing need be done.
+// sentences explain each reason, and what the user can do about it, or that nothing need be done.
 var sentences = map[reason.Reason]string{
 	reason.OutsideRange: "a request is outside of the recommended bounds, or missing",
 	reason.QuickOOM:     "a container ran out of memory soon after it started",
@@ -193,5 +190,5 @@ var sentences = map[reason.Reason]string{
 	reason.PodResources:      "the requests of the whole pod are less than the sum of its containers' would be",
 }
 
-// Sentence is what a reason means.
+// Sentence returns the explanation of a reason.
 func Sentence(r reason.Reason) string { return sentences[r] }

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
-// Each reason is told in words.
+// Each reason has a sentence.
 func TestEachReasonHasASentence(t *testing.T) {
 	for _, r := range reason.All() {
 		if Sentence(r) == "" {
@@ -15,7 +15,7 @@ func TestEachReasonHasASentence(t *testing.T) {
 	}
 }
 
-// What stops everything is said first, then what holds back most.
+// A reason that stops everything comes first, followed by the one that blocks most.
 func TestOrderOfReasons(t *testing.T) {
 	got := sorted(map[reason.Reason]int{
 		reason.MinReplicas: 1, reason.Failed: 3, reason.CircuitOpen: 1, reason.BackingOff: 3,

@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // TestSurgeNeverLowers: the surge window only raises the count, and changes no other part of the decision.
@@ -139,6 +140,49 @@ func TestSurgeBesideAFailure(t *testing.T) {
 	if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 8 ||
 		d.Branch != horizontal.BranchMetrics {
 		t.Errorf("got %d on %v", d.Desired, d.Branch)
+	}
+}
+
+// TestSurgeOfYoungPods: two pods became ready recently, and their average has just led to two more. Between sync periods
+// that average may include their startup, and proposes no more pods. Their latest intervals do, if they began after it.
+func TestSurgeOfYoungPods(t *testing.T) {
+	for name, tt := range map[string]struct {
+		readyFor time.Duration
+		trigger  trigger.Kind
+		want     int32
+	}{
+		"after their start":                 {35 * time.Second, trigger.Samples, 8},
+		"in their start":                    {20 * time.Second, trigger.Samples, 4},
+		"in their start, at a sync period":  {20 * time.Second, trigger.Periodic, 8},
+		"long after it, by the average too": {time.Hour, trigger.Samples, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := surging()
+			at := func(o horizontal.Observation, now time.Time, average int64) *horizontal.Observation {
+				o.Trigger = tt.trigger
+				for i := range o.Pods {
+					o.Pods[i].StartTime = noon.Add(-tt.readyFor - time.Second)
+					o.Pods[i].ReadyTransition = noon.Add(-tt.readyFor)
+					o.Readings[0].Samples[i].Milli, o.Readings[0].Samples[i].At = average, now
+					for k := range o.Readings[0].Recent[i] {
+						r := &o.Readings[0].Recent[i][k]
+						r.At = r.At.Add(now.Sub(noon))
+					}
+				}
+				return &o
+			}
+			d, s := horizontal.Decide(noon, &p, horizontal.State{}, at(busy(2, 1, 1, 1), noon, 1000))
+			if d.Desired != 4 {
+				t.Fatalf("the average leads to %d", d.Desired)
+			}
+			s = horizontal.Settle(s, horizontal.Outcome{At: noon})
+			now := noon.Add(2 * time.Second)
+			o := at(busy(2, 10, 10, 1), now, 2000)
+			o.Target.SpecReplicas, o.Target.StatusReplicas = 4, 2
+			if d, _ = horizontal.Decide(now, &p, s, o); d.Desired != tt.want {
+				t.Errorf("%d, want %d: %+v, %+v", d.Desired, tt.want, d.Surge, d.Metrics)
+			}
+		})
 	}
 }
 

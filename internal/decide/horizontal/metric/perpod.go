@@ -42,6 +42,7 @@ func (p *perPod) compute(room []Group) string {
 		return noPods
 	}
 	if p.survey(room); r.Pending && !p.c.mayRiseFurther() {
+		p.observe()
 		return ""
 	}
 	if r.Counts.Counted+len(p.reading.Extraneous) == 0 {
@@ -62,6 +63,13 @@ func (p *perPod) compute(room []Group) string {
 		p.riseFurther()
 	}
 	return text
+}
+
+// observe computes the ratio of a metric without a proposal, with which the surge window compares its own.
+func (p *perPod) observe() {
+	if p.entries > 0 && !p.nothingWanted() {
+		p.result.Ratio, _, _ = p.ratio()
+	}
 }
 
 // riseFurther uses samples that may include a pod's startup to confirm an earlier proposal that a rate policy did not
@@ -171,7 +179,8 @@ func (p *perPod) survey(room []Group) {
 		p.c.Room = uses
 	}
 	all := recentTotal{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
-	r.Pending = p.c.isAfterRise() && young.StandIn(all)
+	r.IsStart = p.c.isAfterRise() && young.StandIn(all)
+	r.Pending = r.IsStart
 	r.StartMilli = young.Excess(sum, all, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted

@@ -147,12 +147,13 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	return dst
 }
 
-// isSeen reports whether metric i has single intervals.
+// isSeen reports whether metric i has single intervals. Also where its average may be of the start of the pods: single
+// intervals count of pods alone whose start had ended before.
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
 	return pods > 0 && (spec.IsCPU() || spec.Type == source.PodEndpoint) &&
 		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil &&
-		!in.Results[i].Pending
+		(!in.Results[i].Pending || in.Results[i].IsStart)
 }
 
 func (in *Input) targetOf(i, pod int) float64 {

@@ -22,6 +22,7 @@ var podFamilies = []family{
 	{name: "sidecar", cases: 12, build: sidecarCase},
 	{name: "second", cases: 12, build: secondCase},
 	{name: "restart", cases: 12, build: restartCase},
+	{name: "young", cases: 24, build: youngCase},
 }
 
 func hotCase(c *Case, r random, _ int) {
@@ -136,6 +137,21 @@ func restartCase(c *Case, r random, i int) {
 	c.Rollouts = []time.Duration{100 * time.Second}
 	c.note("%.1f pods; a rollout at %v, ready after %v, start %.0fm for %v", base, c.Rollouts[0], c.ReadyAfter,
 		c.StartupCPUMilli, c.Startup)
+}
+
+// youngCase has the load rise when all pods have become ready half a minute to a minute before. Every other one has new
+// pods use CPU for their start, which has ended by then.
+func youngCase(c *Case, r random, i int) {
+	base, factor := r.scaled(0.8, 3), r.of(2, 4, 8)
+	c.step(base, factor, 400)
+	c.ReadyAfter = r.seconds(2, 5, 10)
+	before := r.seconds(35, 40, 45, 50, 60)
+	c.Rollouts = []time.Duration{beforeStep*time.Second - before - c.ReadyAfter}
+	if i%2 == 1 {
+		c.Startup, c.StartupCPUMilli = c.ReadyAfter+r.seconds(5, 10, 20), r.of(0.5, 1, 1.5)*c.RequestMilli
+	}
+	c.note("%.1f pods, times %.1f; a rollout at %v, ready after %v, start %.0fm for %v", base, factor, c.Rollouts[0],
+		c.ReadyAfter, c.StartupCPUMilli, c.Startup)
 }
 
 func sidecarCase(c *Case, r random, _ int) {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMeansOfTime: a load that was decided on each second counts no more than one that held for 15 seconds, and one
-// that held into a minute counts there. The load of a time without a controller is unknown.
+// TestMeansOfTime: the mean is over time: a load of each second counts as much as one that held for 15 seconds, and one
+// that lasts into the next minute counts there. Without a controller the load is unknown.
 func TestMeansOfTime(t *testing.T) {
 	var h History
 	add := func(from, to, every int, load float64) {
@@ -20,7 +20,7 @@ func TestMeansOfTime(t *testing.T) {
 	add(0, 240, 15, 2)
 	add(240, 300, 1, 20)
 	add(300, 350, 15, 2)
-	// The last one held until 370, and there was no decision for ten minutes.
+	// The last load held until 370, and there was no decision for ten minutes.
 	add(1000, 1100, 15, 8)
 	want := map[int]map[int]float64{
 		60:  {0: 2, 180: 2, 240: 20, 300: 2, 960: 8},
@@ -47,8 +47,8 @@ func TestMeansOfTime(t *testing.T) {
 	}
 }
 
-// TestMeansBetweenMinutes: decisions that are not at the full minute hold into the next one, and an unknown load counts
-// for no time.
+// TestMeansBetweenMinutes: the load of a decision within a minute lasts into the next one; the time of an unknown load
+// is left out.
 func TestMeansBetweenMinutes(t *testing.T) {
 	var h History
 	for i, load := range []float64{4, 8, 4, math.NaN(), 4, 8} {
@@ -56,7 +56,7 @@ func TestMeansBetweenMinutes(t *testing.T) {
 	}
 	h.Add(after(240), Point{Load: 1})
 	h.Add(after(300), Point{Load: 1})
-	// No decision was in the fourth minute, so it has no point.
+	// There was no decision in the fourth minute, so it has no point.
 	want := []float64{4, (10*4 + 20*8 + 20*4) / 50.0, (20*4 + 30*8) / 50.0, 1}
 	var got []float64
 	h.tiers[minutes].each(&grains[minutes], func(p *Point) bool {
@@ -77,12 +77,12 @@ func TestMeansBetweenMinutes(t *testing.T) {
 type naive struct {
 	every  int64
 	points []Point
-	// The loads of all moments with their seconds, in order.
+	// These are the loads of all moments with their seconds, in order.
 	seconds []int64
 	loads   []float64
 }
 
-// holds returns how long the load of a moment holds.
+// holds returns for how long the load of a moment lasts.
 func (n *naive) holds(i int) int64 {
 	holds := int64(30)
 	if i > 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// decided is a random history, and what was decided when. Each count is one time's alone.
+// decided is a random history with its decisions. Each decision has another count.
 type decided struct {
 	history History
 	at      []time.Time
@@ -19,7 +19,7 @@ func randomlyDecided(random *rand.Rand, span int) *decided {
 	count, every := int32(1), 1+random.IntN(20)
 	for second := random.IntN(100); second < span; second += every + random.IntN(3) {
 		if random.IntN(200) == 0 {
-			second += random.IntN(1200) // nobody decides
+			second += random.IntN(1200) // a gap without decisions
 		}
 		if random.IntN(6) == 0 {
 			count++
@@ -30,7 +30,7 @@ func randomlyDecided(random *rand.Rand, span int) *decided {
 	return d
 }
 
-// isAfterGap reports whether nothing was decided for as long as a point is before the one that has a moment.
+// isAfterGap reports whether, before the point with this moment, there was no decision for the length of a point.
 func (d *decided) isAfterGap(moment time.Time) bool {
 	return slices.ContainsFunc([]time.Duration{time.Minute, 5 * time.Minute}, func(every time.Duration) bool {
 		begin := moment.Truncate(every)
@@ -40,7 +40,7 @@ func (d *decided) isAfterGap(moment time.Time) bool {
 	})
 }
 
-// wrong says what is wrong with the counts of a cell; it is empty if nothing is.
+// wrong returns the error of a cell's counts, or nothing.
 func (d *decided) wrong(c *Cell, begin, end time.Time) string {
 	first := slices.Index(d.counts, c.Wanted)
 	if first < 0 || c.Ready != c.Wanted {

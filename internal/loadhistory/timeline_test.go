@@ -12,7 +12,7 @@ func timelineAfter(seconds int) time.Time {
 	return timelineBegin.Add(time.Duration(seconds) * time.Second)
 }
 
-// recorded returns a history with a point every few seconds, of which some are left out.
+// recorded returns a history with a point every few seconds, without those for which of returns false.
 func recorded(seconds, every int, of func(second int) (p Point, ok bool)) *History {
 	h := &History{}
 	for second := 0; second < seconds; second += every {
@@ -29,7 +29,7 @@ func ramp(second int) (Point, bool) {
 	return Point{Load: float64(n) + 1, Wanted: n + 1, Ready: n, PerPodMilli: 350}, true
 }
 
-// TestResolutions: a timeline has one resolution, the finest that all of it has.
+// TestResolutions: a timeline has one resolution, the finest that its whole time has.
 func TestResolutions(t *testing.T) {
 	h := recorded(3*86400, 1, func(second int) (Point, bool) {
 		return Point{Load: 2 + float64(second)/86400, Wanted: 3, Ready: 3}, true
@@ -58,7 +58,7 @@ func TestResolutions(t *testing.T) {
 	}
 }
 
-// TestShortRecord: four minutes are four minutes of seconds, however long the time is that was asked about.
+// TestShortRecord: a record of four minutes has the resolution of seconds, for a requested time of any length.
 func TestShortRecord(t *testing.T) {
 	h := recorded(240, 1, ramp)
 	for _, before := range []time.Duration{0, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour} {
@@ -137,8 +137,7 @@ func TestMeans(t *testing.T) {
 	}
 }
 
-// TestTimelineMeansOfTime: where decisions come each second in one half of a minute, that half counts as much as the
-// other.
+// TestTimelineMeansOfTime: if half of a minute has a decision each second, that half counts as much as the other.
 func TestTimelineMeansOfTime(t *testing.T) {
 	h := &History{}
 	for second := 0; second < 3600; second++ {
@@ -173,10 +172,10 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestTimelineMinutes: there is a cell for each minute, also where only points of five minutes are left.
+// TestTimelineMinutes: there is a cell for each minute, also if only points of five minutes are left.
 func TestTimelineMinutes(t *testing.T) {
 	h := recorded(3*86400, 15, func(second int) (Point, bool) {
-		// If the counts did not change, all would be fine.
+		// With constant counts, the history would keep fine points longer.
 		count := int32(2 + second/60%5)
 		return Point{Load: 2 + float64(second)/86400, Wanted: count, Ready: count, PerPodMilli: 250}, true
 	})

@@ -42,7 +42,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// plain has no idle use and no start-up, so that numbers are easy to follow.
+// plain returns a profile without idle usage and start-up, so that numbers are easy to follow.
 func plain() Profile {
 	p := DefaultProfile()
 	p.IdleCPUMilli, p.StartupCPUMilli = 0, 0
@@ -398,7 +398,7 @@ func TestAdvanceDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkDay is a day at a resolution of one second with 50 pods under a wave.
+// BenchmarkDay plays a day at a resolution of one second with 50 pods under a wave.
 func BenchmarkDay(b *testing.B) {
 	wave, err := NewSine(1000, 800, 24*time.Hour)
 	if err != nil {
@@ -415,8 +415,8 @@ func BenchmarkDay(b *testing.B) {
 	}
 }
 
-// TestQueue: what pods cannot serve waits for all of them and is never lost, a new pod helps at once, and the wait is
-// what the pods that are there take.
+// TestQueue: requests that the pods cannot serve wait in one queue and are never lost. A new pod helps at once, and the
+// wait depends on the existing pods.
 func TestQueue(t *testing.T) {
 	f := newFixture(1, 0, Constant(50))
 	f.workload.SetQueue(true)

@@ -21,10 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the scenarios print into testdata")
 
-// TestDivergences plays testdata/divergences.txt: what those divergences change
-// that are not a matter of one decision. Each block begins with the divergence's
-// name and is played twice, as upstream and with that divergence on alone. Its
-// commands, each of them a line:
+// TestDivergences plays testdata/divergences.txt, with the divergences that concern more than one decision. Each block
+// begins with the divergence's name and is played twice, as upstream and with that divergence on alone. Its commands,
+// each of them a line:
 //
 //	deployment web 3             a Deployment with as many running pods
 //	autoscaler web uid=a min=2 max=4 target=web

@@ -22,8 +22,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// The tests of the whole controller use horizontaltest, which imports this package. Therefore they are in a package of
-// their own, and see here what is not exported.
+// The tests of the whole controller use horizontaltest, which imports this package. Therefore they are in another
+// package, and use these exports of unexported identifiers.
 const (
 	StallTimeout   = stallTimeout
 	CallsPerWorker = callsPerWorker
@@ -100,7 +100,7 @@ func (c *Controller) IsBehind(object *autoscalingv2.HorizontalPodAutoscaler) boo
 	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), trigger.Event)
 }
 
-// Learnt returns what the forecast of an HPA has learnt.
+// Learnt returns the forecast of an HPA.
 func (c *Controller) Learnt(name string) *forecast.State {
 	if record := c.records.find(observe.HPA("shop", name)); record != nil {
 		return record.state.Forecast

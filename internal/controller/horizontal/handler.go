@@ -31,7 +31,7 @@ type hpaHandler struct {
 	divergences divergence.Set
 	mode        takeover.Mode
 
-	// mu guards what follows, and orders the updates of the series and of the status writer's count.
+	// mu guards the following, and orders the updates of the series and of the status writer's count.
 	mu sync.Mutex
 	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
 	hpas, workloads int

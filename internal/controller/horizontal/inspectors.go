@@ -23,7 +23,7 @@ type inspectors struct {
 	// count is the number of inspectors. It saves the lock while there are none.
 	count atomic.Int32
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu    sync.Mutex
 	byHPA map[observe.Key][]*Inspector
 }

@@ -110,7 +110,7 @@ func (r *hpaRecord) reset() {
 
 // hpaRecords has the records of all HPAs.
 type hpaRecords struct {
-	// mu guards what follows, and the shared part of each record.
+	// mu guards the following, and the shared part of each record.
 	mu      sync.Mutex
 	records map[observe.Key]*hpaRecord
 	// targets maps autoscalers to the targets that they scale.

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// BenchmarkSampled is what new samples of a node cost that has pods of a hundred
-// objects, among 2,000 with ten pods each on 200 nodes.
+// BenchmarkSampled delivers new samples of a node with pods of a hundred objects, among 2,000 with ten pods each on 200
+// nodes.
 func BenchmarkSampled(b *testing.B) {
 	const objects, pods, nodes = 2000, 10, 200
 	t := &triggers{isOn: true, pods: podindex.New(), queue: schedule.New(), records: newHPARecords(time.Second)}

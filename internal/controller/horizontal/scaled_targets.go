@@ -14,7 +14,7 @@ import (
 // scaledTargets maps autoscalers to their targets and back. Thousands may name one target: only the method of iterates
 // over all of them.
 type scaledTargets struct {
-	// mu guards what follows.
+	// mu guards the following.
 	mu    sync.Mutex
 	byKey map[observe.Key]scaledTarget
 	// byTarget lists the autoscalers of a target in order of precedence.

@@ -83,7 +83,7 @@ func (w *world) samples(name string, labels ...string) uint64 {
 	return 0
 }
 
-// scaleOnly returns a target of which only the scale is known, with three replicas.
+// scaleOnly returns a target with three replicas and only its scale.
 func scaleOnly(resource, selector string) *scalefake.FakeScaleClient {
 	scales := &scalefake.FakeScaleClient{}
 	scales.AddReactor("get", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -335,8 +335,8 @@ func TestUpstreamManyObjects(t *testing.T) {
 	})
 }
 
-// TestUpstreamNothingToWrite: one pod uses 40 % of its request, two have not started; one replica would do for the
-// target of 80 %, and min is 2. When the count of the start has left the window, the status shows that, and there are
+// TestUpstreamNothingToWrite: one pod uses 40 % of its request, two have not started; one replica would suffice for the
+// target of 80 %, and min is 2. Once the count at the start has left the window, the status shows that, and there are
 // no more writes.
 func TestUpstreamNothingToWrite(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

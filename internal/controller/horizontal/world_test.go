@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
-// world adds to a cluster with a controller what these tests share.
+// world adds helpers of these tests to a cluster with a controller.
 type world struct{ *horizontaltest.World }
 
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {

@@ -54,7 +54,7 @@ func (d *decisions) Inspect(object observe.Key, inspector controllerhorizontal.I
 	}
 }
 
-// NotDecided says that shop/left is left to another controller.
+// NotDecided reports that another controller decides on shop/left.
 func (d *decisions) NotDecided(object observe.Key) string {
 	if object.Name == "left" {
 		return "it is left to kube-controller-manager"

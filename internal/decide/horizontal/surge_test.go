@@ -143,9 +143,8 @@ func TestSurgeBesideAFailure(t *testing.T) {
 	}
 }
 
-// TestSurgeOfYoungPods: two pods have been ready for a short while, and their average has just led to two more. Between
-// sync periods that average may be of their start, and asks for nothing. What they used lately is not, once their start
-// was over before.
+// TestSurgeOfYoungPods: two pods became ready recently, and their average has just led to two more. Between sync periods
+// that average may include their startup, and proposes no more pods. Their latest intervals do, if they began after it.
 func TestSurgeOfYoungPods(t *testing.T) {
 	for name, tt := range map[string]struct {
 		readyFor time.Duration

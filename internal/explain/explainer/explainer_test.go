@@ -10,7 +10,7 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// TestOwnSyncPeriod: what comes next is computed with the object's own period, or else the one of the flag.
+// TestOwnSyncPeriod: the projection uses the object's own period, or else the flag's.
 func TestOwnSyncPeriod(t *testing.T) {
 	for name, tt := range map[string]struct {
 		own  *int32

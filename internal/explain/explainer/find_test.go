@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// autoscaled returns a Deployment's pod, and lists of autoscalers of which one of each kind is the Deployment's.
+// autoscaled returns a Deployment's pod, and lists of autoscalers with one of each kind for the Deployment.
 func autoscaled() map[string]any {
 	ref := func(kind string) map[string]any {
 		return map[string]any{"apiVersion": "apps/v1", "kind": kind, "name": "web"}
@@ -39,7 +39,7 @@ func autoscaled() map[string]any {
 	}
 }
 
-// TestFind: a workload and a pod of it stand for their autoscalers of both directions.
+// TestFind: a workload or one of its pods leads to its autoscalers of both directions.
 func TestFind(t *testing.T) {
 	all := []string{"HorizontalPodAutoscaler web", "WorkloadAutoscaler web", "VerticalPodAutoscaler web"}
 	for why, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestSuccessor: an HPA that is gone has one where a WorkloadAutoscaler has its name.
+// TestSuccessor: a deleted HPA has a successor if a WorkloadAutoscaler has its name.
 func TestSuccessor(t *testing.T) {
 	api := map[string]any{"/apis/plimsoll.dev/v1alpha1/namespaces/shop/workloadautoscalers/web": map[string]any{
 		"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler", "metadata": map[string]any{"namespace": "shop",

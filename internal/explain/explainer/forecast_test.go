@@ -23,7 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// loadAt returns the load of a minute in pods at the target: 2, and 10 for an hour from 12:00 UTC.
+// loadAt returns the load at a time in pods at the target: 10 for an hour from 12:00 UTC, otherwise 2.
 func loadAt(at time.Time) float64 {
 	if at.UTC().Hour() == 12 {
 		return 10
@@ -31,7 +31,7 @@ func loadAt(at time.Time) float64 {
 	return 2
 }
 
-// cluster returns an HPA with a CPU target of half of a request of half a core, and a pod that took 40 s to be ready.
+// cluster returns an HPA with a CPU target of half of a request of half a core, and a pod that was ready after 40 s.
 func cluster() map[string]any {
 	created := recordedFrom.Add(-time.Hour)
 	ready := metav1.NewTime(created.Add(40 * time.Second))
@@ -84,7 +84,7 @@ func readerOf(t *testing.T, api, leading map[string]any) *ClusterReader {
 	return reader
 }
 
-// prometheus answers with the CPU use of that load.
+// prometheus returns a server with the CPU usage of that load.
 func prometheus(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,13 +137,14 @@ func TestForecastFromPrometheus(t *testing.T) {
 	}
 }
 
-// TestForecastOfRecord: without Prometheus, what the controller has recorded is played, and how much of it is coarse.
+// TestForecastOfRecord: without Prometheus, the controller's record is used, and the output shows which part of it is
+// coarse.
 func TestForecastOfRecord(t *testing.T) {
 	var h loadhistory.History
 	const days = 4
 	for s := 0; s < days*86400; s += 15 {
 		at := recordedFrom.Add(time.Duration(s-days*86400) * time.Second)
-		// If the counts did not change, all would be fine.
+		// With constant counts, the whole record would be fine-grained.
 		count := int32(2 + s/60%5)
 		h.Add(at, loadhistory.Point{Load: loadAt(at), Wanted: count, Ready: count, PerPodMilli: 250})
 	}
@@ -166,7 +167,7 @@ func TestForecastOfRecord(t *testing.T) {
 	}
 }
 
-// TestNoForecast: what is missing is named, with what to do.
+// TestNoForecast: the error names the missing data and the user's next step.
 func TestNoForecast(t *testing.T) {
 	withoutMetrics, withoutScale := cluster(), cluster()
 	withoutMetrics[autoscalerPath].(map[string]any)["spec"].(map[string]any)["metrics"] = []any{}

@@ -27,7 +27,7 @@ func encoded(t *testing.T, pods int32) []byte {
 	return encodedFrom(t, recordedFrom, pods)
 }
 
-// encodedFrom returns the part of it from some time on.
+// encodedFrom returns the part of that history from a time on.
 func encodedFrom(t *testing.T, from time.Time, pods int32) []byte {
 	t.Helper()
 	var h loadhistory.History
@@ -99,11 +99,11 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 	savedAt, now := recordedFrom.Add(50*time.Minute), recordedFrom.Add(time.Hour)
 	for why, c := range map[string]struct {
 		api, leader map[string]any
-		// pods are those of the history; 0 if there is none but an error with these words.
+		// pods is the count in the history; 0 for an error with these words.
 		pods  int32
 		words []string
 		saved time.Time
-		// last are those of its end, where they are others.
+		// last is the count at its end, if it differs.
 		last int32
 	}{
 		"leader": {
@@ -181,7 +181,7 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 	}
 }
 
-// TestNoAutoscaler: a history without its object is nobody's.
+// TestNoAutoscaler: a history without its object leads to an error.
 func TestNoAutoscaler(t *testing.T) {
 	api := map[string]any{checkpointPath: checkpointOf("u-1", recordedFrom, encoded(t, 3))}
 	reader, err := NewClusterReader(&rest.Config{Host: answers(t, api)},

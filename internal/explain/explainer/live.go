@@ -166,7 +166,9 @@ func isControlledBy(object metav1.Object, is func(types.UID) bool) bool {
 }
 
 // requestMetrics requests all metrics concurrently.
-func (r *inputReader) requestMetrics(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
+func (r *inputReader) requestMetrics(
+	ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy,
+) error {
 	autoscaler := step.Autoscaler()
 	questions := query.Questions{
 		Source: r.Metrics, Autoscaler: autoscaler, Policy: policy, Selector: step.Scale.Status.Selector,

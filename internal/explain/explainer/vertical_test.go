@@ -8,7 +8,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// An object that cannot be read names no workload: the explanation is why it cannot be read, as the controller logs it.
+// An object that cannot be read has no workload: the explanation has the reason, as the controller logs it.
 func TestUnreadableObjectSaysWhy(t *testing.T) {
 	const why = "spec.resourcePolicy: 1e999999999 is out of bounds"
 	for unreadable, want := range map[string]string{why: why, "": "names no workload"} {

@@ -53,7 +53,7 @@ func object(desired int32, able, limited string) *autoscalingv2.HorizontalPodAut
 	}
 }
 
-// TestBounds: what is certainly in a window, and what may be.
+// TestBounds checks the entries that are certainly in a window, and those that may be.
 func TestBounds(t *testing.T) {
 	const period = 15 * time.Second
 	for why, c := range map[string]struct {
@@ -107,8 +107,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestABudgetMayBeSpentEitherWay: of the oldest change it is known when, but neither
-// how far it went nor which way.
+// TestABudgetMayBeSpentEitherWay: the time of the oldest change is known, its size and direction are not.
 func TestABudgetMayBeSpentEitherWay(t *testing.T) {
 	hpa := object(4, "ReadyForNewScale", "DesiredWithinRange")
 	at := metav1.NewTime(noon.Add(-20 * time.Second))

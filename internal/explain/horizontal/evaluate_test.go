@@ -50,7 +50,7 @@ func stepOf(t *testing.T, text string) *snapshothorizontal.Step {
 	return step
 }
 
-// live returns a decision of which nothing is known but the object and its scale.
+// live returns a decision with only the object and its scale.
 func live(t *testing.T) *snapshothorizontal.Live {
 	step := stepOf(t, document)
 	target, _ := observehorizontal.Target(step.Scale)
@@ -60,7 +60,7 @@ func live(t *testing.T) *snapshothorizontal.Live {
 	}
 }
 
-// again returns the step written and read.
+// again returns the step after writing and reading it.
 func again(t *testing.T, step *snapshothorizontal.Step) *snapshothorizontal.Step {
 	t.Helper()
 	step.Snapshot.Time = time.Date(2026, 11, 20, 12, 0, 0, 1, time.UTC)
@@ -71,7 +71,7 @@ func again(t *testing.T, step *snapshothorizontal.Step) *snapshothorizontal.Step
 	return stepOf(t, file.String())
 }
 
-// What is written decides as what was read did.
+// The written step leads to the same decision.
 func TestEncodeKeepsDecisions(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -113,9 +113,8 @@ func TestEncodeKeepsDecisions(t *testing.T) {
 	}
 }
 
-// A new object of the same name starts without history, as it is another one;
-// upstream goes by the name. The metric of these steps fails, so that the seed,
-// the count as it stood at first, is the whole history.
+// A new object of the same name starts without history, because it is another one; upstream uses the history by name.
+// The metric of these steps fails, so that the history is only the seed, the count at first.
 func TestHistoryByUID(t *testing.T) {
 	for set, want := range map[divergence.Set]int32{divergence.Default: 3, divergence.None: 2} {
 		evaluator := NewEvaluator(set)
@@ -134,7 +133,7 @@ func TestHistoryByUID(t *testing.T) {
 	}
 }
 
-// TestSavedDivergences: divergences are compared as sets. Another text of the same ones is no difference.
+// TestSavedDivergences: divergences are compared as sets: another spelling of the same set is no difference.
 func TestSavedDivergences(t *testing.T) {
 	var names []string
 	for _, one := range divergence.All() {
@@ -202,7 +201,7 @@ func writesJSON(t *testing.T, name string) {
 	}
 }
 
-// TestWhatIsWrongWithTheTarget: what a Scale cannot express is in the snapshot beside it.
+// TestWhatIsWrongWithTheTarget: the snapshot has errors of the target that a Scale cannot express.
 func TestWhatIsWrongWithTheTarget(t *testing.T) {
 	unread := live(t)
 	unread.Scale, unread.Observation.Target = nil, horizontal.Target{Error: "the server could not find it"}
@@ -220,7 +219,7 @@ func TestWhatIsWrongWithTheTarget(t *testing.T) {
 	}
 }
 
-// TestDecidingController: a replay with other divergences than the saved decision's says so.
+// TestDecidingController: a replay with divergences that differ from the saved decision's reports that.
 func TestDecidingController(t *testing.T) {
 	const line = "default here; none when the snapshot was saved"
 	l := live(t)

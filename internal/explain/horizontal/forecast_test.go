@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
 
-// forecastDocument is a minute before the jump of each day, with a load for two pods.
+// forecastDocument is a step a minute before the jump of each day, with a load for two pods.
 const forecastDocument = `apiVersion: v1
 kind: List
 items:
@@ -40,7 +40,7 @@ items:
   metadata: {name: web, namespace: shop}
   time: "2026-11-20T11:59:00Z"`
 
-// jumps returns what was learnt in three days with a load for ten pods from noon to one, and for two otherwise.
+// jumps returns a forecast after three days with a load for ten pods from noon to one o'clock, and for two otherwise.
 func jumps(until time.Time) *forecast.State {
 	s := forecast.New()
 	settings := forecast.Settings{Mode: forecast.Active, WasteLimitPercent: 3, Price: 10}
@@ -57,7 +57,7 @@ func jumps(until time.Time) *forecast.State {
 	return s
 }
 
-// TestEvaluateForecast: a decision that a forecast raised is the same again from its snapshot, and says why.
+// TestEvaluateForecast: a decision that a forecast raised is the same when replayed from its snapshot, with its reason.
 func TestEvaluateForecast(t *testing.T) {
 	step := stepOf(t, forecastDocument)
 	step.Snapshot.State = &horizontal.State{Version: horizontal.StateVersion, Forecast: jumps(step.Snapshot.Time)}

@@ -93,7 +93,7 @@ func TestOlderKubernetes(t *testing.T) {
 	}
 }
 
-// TestVersionIsReadOnlyIfNeeded: most HPAs mean the same on all versions, and explain has enough to read.
+// TestVersionIsReadOnlyIfNeeded: most HPAs mean the same on all versions, and explain makes enough requests.
 func TestVersionIsReadOnlyIfNeeded(t *testing.T) {
 	(&Explanation{Controller: Upstream}).AddOlder(&autoscalingv2.HorizontalPodAutoscaler{}, func() string {
 		t.Error("the version was read")

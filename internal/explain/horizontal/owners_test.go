@@ -14,12 +14,12 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// TestPodsOfOthers: pods of controllers that the target cannot have are others', also where they are most of the pods,
-// or all, and in whatever order they come.
+// TestPodsOfOthers: pods of a controller that the target cannot own are other workloads', also if they are most of the
+// pods, or all, and in any order.
 func TestPodsOfOthers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		target string
-		// pods are their controllers, as Kind/name.
+		// pods has the controller of each pod, as Kind/name.
 		pods, want []string
 	}{
 		"one of a Job":           {"Deployment", []string{"ReplicaSet/web-5d4f", "ReplicaSet/web-5d4f", "Job/job"}, []string{"Job job"}},
@@ -63,7 +63,7 @@ func TestPodsOfOthers(t *testing.T) {
 	}
 }
 
-// TestReplicasThatDoNotCount: pods that failed or are being deleted exist.
+// TestReplicasThatDoNotCount: the explanation has the reason why replicas do not count.
 func TestReplicasThatDoNotCount(t *testing.T) {
 	for want, n := range map[string]metric.Counts{
 		"2 of 3 replicas do not exist (yet); the 1 pod that counts asks for 2": {Counted: 1},

@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// forwarding returns an API server that forwards ports of a pod to an address, or says why it does not.
+// forwarding returns an API server that forwards ports of a pod to an address, or responds with a failure.
 func forwarding(t *testing.T, to, failure string) *Finder {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func forwarding(t *testing.T, to, failure string) *Finder {
 			return
 		}
 		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
-			return // A client that asks for WebSocket tries SPDY next.
+			return // After a refused WebSocket, the client tries SPDY.
 		}
 		streams := make(chan httpstream.Stream, 2)
 		connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, _ <-chan struct{}) error {
@@ -75,7 +75,7 @@ func forwarding(t *testing.T, to, failure string) *Finder {
 	return &Finder{Client: client, Config: config, Namespace: "plimsoll-system", Lease: "plimsoll-controller", Port: DefaultPort}
 }
 
-// TestForward: the controller in a pod is asked through the API server, and no port of this machine is opened for it.
+// TestForward: the request to the controller's pod goes through the API server, and opens no port of this machine.
 func TestForward(t *testing.T) {
 	controller := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/horizontalpodautoscalers/shop/web/history" || r.Host != "127.0.0.1:8082" {
@@ -93,7 +93,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestForwardFails: why the pod does not answer is said.
+// TestForwardFails: the error has the reason why the pod does not respond.
 func TestForwardFails(t *testing.T) {
 	finder := forwarding(t, "", "connect: connection refused inside namespace")
 	_, _, err := finder.History(t.Context(), observe.HPA("shop", "web"))
@@ -102,7 +102,7 @@ func TestForwardFails(t *testing.T) {
 	}
 }
 
-// TestForwardToAHangingPod: who waits no longer gets no answer, and no more is waited for.
+// TestForwardToAHangingPod: a canceled request ends without a response.
 func TestForwardToAHangingPod(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestReachOnThisMachine: a leader beside the cluster is found on its loopback address, and on no other.
+// TestReachOnThisMachine: a leader that runs beside the cluster is reached at its loopback address only.
 func TestReachOnThisMachine(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -43,7 +43,7 @@ func TestReachOnThisMachine(t *testing.T) {
 	}
 }
 
-// TestRedirectsAreNotFollowed: what answers on the controller's port may be another program, of another user.
+// TestRedirectsAreNotFollowed: the program on the controller's port may be another one, of another user.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var paths []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestHistory: the answer is what the controller sent, and no more of it is read than a history can have.
+// TestHistory: the result is the controller's response, of which at most the largest size of a history is read.
 func TestHistory(t *testing.T) {
 	length := 3
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestTurns: a count that goes up and down every ten minutes flaps; one that goes up in steps and once down does not.
+// TestTurns: a count that rises and falls every ten minutes flaps; one that rises in steps and falls once does not.
 func TestTurns(t *testing.T) {
 	at := func(minutes int) time.Time { return time.Date(2026, 3, 2, 9, minutes, 0, 0, time.UTC) }
 	for why, c := range map[string]struct {

@@ -13,13 +13,13 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// requestsOnly keeps the limits of the pods.
+// requestsOnly sets the policy to leave the pods' limits unchanged.
 func requestsOnly(s *snapshotvertical.Step) {
 	s.Object.Spec.ResourcePolicy.ContainerPolicies[0].ControlledValues = ptr.To(vpav1.ContainerControlledValuesRequestsOnly)
 }
 
-// TestCapsAreNamed: a pod that has less or more than what is published for it says which bound holds it there, and not
-// that it requests what is recommended.
+// TestCapsAreNamed: if a pod's requests differ from the recommendation because of a bound, the explanation names the
+// bound.
 func TestCapsAreNamed(t *testing.T) {
 	const cpu, memory = corev1.ResourceCPU, corev1.ResourceMemory
 	for why, c := range map[string]struct {
@@ -81,7 +81,7 @@ func rangeOf(kind corev1.LimitType, most corev1.ResourceList) []*corev1.LimitRan
 	}}
 }
 
-// TestUnknownBounds: a bound that nobody published is not 0, and neither are the numbers of what was never measured.
+// TestUnknownBounds: an unpublished bound is not 0, and neither is a value that was never measured.
 func TestUnknownBounds(t *testing.T) {
 	step := known()
 	c := &step.Object.Status.Recommendation.ContainerRecommendations[0]

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// TestReasonsAreDocumented: docs/reference/conditions.md has every reason that is printed, with the same text. In mode
-// Off there is no condition, and docs/explain.md has the text.
+// TestReasonsAreDocumented: docs/reference/conditions.md has every printed reason, with the same text. Mode Off has no
+// condition; its text is in docs/explain.md.
 func TestReasonsAreDocumented(t *testing.T) {
 	conditions, explain := page(t, "reference/conditions.md"), page(t, "explain.md")
 	if !strings.Contains(explain, report.Sentence(reason.ModeOff)) {
@@ -29,7 +29,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
-// page returns a page below docs, with a space for each space and end of a line.
+// page returns a page of docs with its white space replaced by single spaces.
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/" + name)

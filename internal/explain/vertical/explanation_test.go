@@ -37,8 +37,8 @@ func resources(cpu, memory string) corev1.ResourceList {
 	}
 }
 
-// known returns a workload of three pods: one asks for too little, one for what is recommended, one is not ready yet. A
-// day of samples lies around 200m and 300 MB.
+// known returns a workload of three pods: one requests too little, one the recommendation, one is not ready yet. A day
+// of samples lies around 200m and 300 MB.
 func known() *snapshotvertical.Step {
 	histogram := func(bucket int) vpav1.HistogramCheckpoint {
 		return vpav1.HistogramCheckpoint{
@@ -136,11 +136,12 @@ func TestExplainText(t *testing.T) {
 	}
 }
 
-// TestSavedDivergences: other divergences than those of the snapshot are printed, other names of the same are not.
+// TestSavedDivergences: divergences that differ from the snapshot's are printed; another spelling of the same set is
+// not.
 func TestSavedDivergences(t *testing.T) {
 	for saved, want := range map[string]bool{
 		"quiet-status,implausible-samples": false, "implausible-samples,quiet-status": false,
-		// As an earlier version wrote it.
+		// An earlier version printed these names.
 		"quiet-status,absurd-samples": false, "quiet-status": true, "unheard-of": true, "": false,
 	} {
 		k := known()
@@ -156,14 +157,13 @@ func TestSavedDivergences(t *testing.T) {
 	}
 }
 
-// TestConflictIsExplained: the CPU that a horizontal autoscaler divides by is left
-// alone, and the explanation says so.
+// TestConflictIsExplained: CPU that a horizontal autoscaler uses is not changed, and the explanation has the reason.
 func TestConflictIsExplained(t *testing.T) {
 	k := known()
 	k.Horizontals = []*autoscalingv2.HorizontalPodAutoscaler{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			// As it may be written, too.
+			// The kind may also be in lower case.
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "deployment", Name: "web"},
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
@@ -197,7 +197,7 @@ func TestConflictIsExplained(t *testing.T) {
 	}
 }
 
-// TestJSON: programs get each step's number.
+// TestJSON: the JSON output has the numbers of each step.
 func TestJSON(t *testing.T) {
 	var raw bytes.Buffer
 	if err := explainedBy(t, known(), divergence.Default).WriteJSON(&raw); err != nil {
@@ -216,7 +216,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestWithoutAnything: an object that was not decided yet is explained too.
+// TestWithoutAnything: an object without a decision has an explanation too.
 func TestWithoutAnything(t *testing.T) {
 	var got bytes.Buffer
 	k := &snapshotvertical.Step{
@@ -233,8 +233,8 @@ func TestWithoutAnything(t *testing.T) {
 	}
 }
 
-// TestFeatures: whether the updater's gates are on is read from its condition, and printed as unknown where it has
-// nothing.
+// TestFeatures: the explanation reads the updater's feature gates from its condition, and prints them as unknown
+// without it.
 func TestFeatures(t *testing.T) {
 	k := known()
 	k.Object.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInPlace)

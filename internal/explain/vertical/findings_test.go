@@ -12,8 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// TestFindings: what the object alone shows is computed, and what only the recommender
-// sees is as it was published.
+// TestFindings: findings from the object alone are computed; those that only the recommender has come from the status.
 func TestFindings(t *testing.T) {
 	k := known()
 	k.Object.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{

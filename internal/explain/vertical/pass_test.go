@@ -27,7 +27,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// poor returns known, with three pods that all request too little; all are ready.
+// poor returns the step of known with three ready pods that all request too little.
 func poor() *snapshotvertical.Step {
 	step := known()
 	for _, p := range step.Pods {
@@ -38,7 +38,7 @@ func poor() *snapshotvertical.Step {
 	return step
 }
 
-// updater returns one whose last pass was 20 s ago.
+// updater returns the state of an updater whose last pass was 20 s ago.
 func updater() *snapshotvertical.Updater {
 	return &snapshotvertical.Updater{
 		Time: noon.Add(-20 * time.Second), Interval: metav1.Duration{Duration: time.Minute}, State: update.State{}.Clone(),
@@ -46,7 +46,7 @@ func updater() *snapshotvertical.Updater {
 	}
 }
 
-// confirmed returns the circuit of a workload whose first replacement has come up.
+// confirmed returns the circuit of a workload whose first replacement was as expected.
 func confirmed() disruption.Circuit {
 	return disruption.Circuit{
 		EvictedFrom: noon.Add(-2 * time.Minute), EvictedTo: noon.Add(-2 * time.Minute), Confirmed: true,
@@ -62,7 +62,7 @@ func protect(step *snapshotvertical.Step, left int32) *policyv1.PodDisruptionBud
 	return budget
 }
 
-// shrinks is a step in which the memory limits of pods would fall.
+// shrinks gives the pods memory limits that a resize to the recommendation would lower.
 func shrinks(s *snapshotvertical.Step) {
 	inPlace(s, vpav1.UpdateModeInPlaceOrRecreate)
 	for _, p := range s.Pods {
@@ -83,7 +83,7 @@ func inPlace(step *snapshotvertical.Step, mode vpav1.UpdateMode) {
 	}}
 }
 
-// TestEachPod: what blocks each pod, and what does not, as JSON names it and as text.
+// TestEachPod: the explanation says for each pod what blocks it, as JSON and as text.
 func TestEachPod(t *testing.T) {
 	evicted, held := "evict OutsideRange ", func(by string) string { return "nothing OutsideRange " + by }
 	waits := held("WaitingForReplacement")
@@ -346,7 +346,7 @@ func textOf(t *testing.T, e *Explanation) string {
 	return text.String()
 }
 
-// replays: what is saved gives the same, to the last number.
+// replays checks that the saved step leads to the same explanation, including all digits.
 func replays(t *testing.T, step *snapshotvertical.Step, e *Explanation) {
 	t.Helper()
 	var file, before, after bytes.Buffer
@@ -372,7 +372,7 @@ func replays(t *testing.T, step *snapshotvertical.Step, e *Explanation) {
 	}
 }
 
-// TestLastPassIsExplained: the result of the updater's last pass, and the time of the next one.
+// TestLastPassIsExplained: the explanation has the result of the updater's last pass, and the time of the next one.
 func TestLastPassIsExplained(t *testing.T) {
 	step := poor()
 	step.Snapshot.Updater = updater()
@@ -400,7 +400,7 @@ func TestLastPassIsExplained(t *testing.T) {
 	}
 }
 
-// TestSavedFile: the file that the snapshots' tests keep is explained as it was when it was saved.
+// TestSavedFile: the file of the snapshots' tests leads to the same explanation as when it was saved.
 func TestSavedFile(t *testing.T) {
 	const file, golden = "../../snapshot/vertical/testdata/web.yaml", "testdata/saved.txt"
 	in, err := os.Open(file)

@@ -29,11 +29,11 @@ const (
 	wlaPath = "/apis/plimsoll.dev/v1alpha1/namespaces/shop/workloadautoscalers"
 )
 
-// server answers by method and path, and records the bodies of requests.
+// server responds by method and path, and records the bodies of requests.
 type server struct {
 	answers map[string]string
 	bodies  map[string]string
-	// code is that of each answer; 200 by default.
+	// code is the status of each response; 200 by default.
 	code int
 }
 
@@ -45,7 +45,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, has := s.answers[at]
 	switch {
 	case r.URL.Path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
-		// Nothing may be deleted.
+		// Deletions are forbidden.
 		allowed := !strings.Contains(string(body), `delete`)
 		answer = `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":` +
 			map[bool]string{true: "true", false: "false"}[allowed] + `}}`
@@ -88,8 +88,8 @@ func (s *server) sent(t *testing.T, at string) map[string]any {
 	return sent
 }
 
-// Every write that depends on what was read names it: a deletion by its version, a change of mode by what it depends
-// on.
+// A write that depends on the read object has its precondition: a deletion the resource version, a change of mode the
+// fields that it depends on.
 func TestWritesNameWhatWasRead(t *testing.T) {
 	const ok = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
 	marked := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.Migrating+`":"forward"},"uid"`, 1)
@@ -138,7 +138,7 @@ func TestWritesNameWhatWasRead(t *testing.T) {
 	}
 }
 
-// Where the mode or the mark is another by now, there is a conflict: read again. An invalid object stays invalid.
+// If the mode or the mark has changed meanwhile, the error is a conflict. An invalid object is still invalid.
 func TestConflictOfModes(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422`
 	for answer, isConflict := range map[string]bool{
@@ -155,7 +155,7 @@ func TestConflictOfModes(t *testing.T) {
 	}
 }
 
-// What is not there is nil, and what cannot be read is an error.
+// A missing object is nil; one that cannot be read is an error.
 func TestState(t *testing.T) {
 	client, _ := serve(t, nil)
 	name := types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -261,7 +261,7 @@ you may not delete horizontalpodautoscalers.autoscaling in namespace shop`
 	}
 }
 
-// TestCheckTarget: what is known to be missing, or to have no scale, is refused; what is not known is not.
+// TestCheckTarget: a target that is known to be missing, or to have no scale, is refused; an unknown one is not.
 func TestCheckTarget(t *testing.T) {
 	client, _ := serve(t, map[string]string{
 		"GET /apis/apps/v1": `{"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": [

@@ -116,8 +116,7 @@ func toUnstructured(t rapid.TB, hpa *autoscalingv2.HorizontalPodAutoscaler) *uns
 	return &unstructured.Unstructured{Object: raw}
 }
 
-// The spec of any HPA means the same in a WorkloadAutoscaler, and the HPA that comes back
-// is the one that was there.
+// The spec of any HPA means the same in a WorkloadAutoscaler, and migrating back restores the same HPA.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		hpa := drawHPA(rt)
@@ -158,7 +157,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// A quantity that takes hours to read is refused.
+// A quantity that takes hours to parse is refused.
 func TestRefusesQuantities(t *testing.T) {
 	for _, text := range []string{"1e999999999", "1e-999999999"} {
 		object := &unstructured.Unstructured{Object: map[string]any{
@@ -173,7 +172,8 @@ func TestRefusesQuantities(t *testing.T) {
 	}
 }
 
-// Printing copies nothing by which another object would be restored, or a tool would delete the WorkloadAutoscaler.
+// The printed object has no field by which another object would be restored, or a tool would delete the
+// WorkloadAutoscaler.
 func TestNotCopied(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
@@ -199,7 +199,7 @@ func TestNotCopied(t *testing.T) {
 	}
 }
 
-// A target that nothing can ever scale is not migrated in silence.
+// Migrating a target without a scale is reported.
 func TestTargetsWithoutAScale(t *testing.T) {
 	for target, isLost := range map[string]bool{
 		"apps/v1 Deployment": false, "apps/v1 StatefulSet": false, "v1 ReplicationController": false,
@@ -229,7 +229,7 @@ func TestTypeErrors(t *testing.T) {
 			"quotes as booleans: put the text in quotes",
 		`{"scaleTargetRef":["web"]}`: "spec.scaleTargetRef must be an object, and is a list",
 		`["web"]`:                    "spec must be an object, and is a list",
-		// The converter would cut it.
+		// The converter would truncate it.
 		`{"maxReplicas":4294967298}`: "spec.maxReplicas is 4294967298, which is too large",
 	} {
 		var raw any
@@ -244,7 +244,7 @@ func TestTypeErrors(t *testing.T) {
 	}
 }
 
-// An annotation that is not the manifest of the HPA of the same name restores nothing.
+// Only an annotation with the manifest of the HPA of the same name restores one.
 func TestForeignManifest(t *testing.T) {
 	object := toUnstructured(t, &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},

@@ -30,8 +30,8 @@ func fromSpec(t testing.TB, spec string) *Result {
 	return r
 }
 
-// Of a target that an HPA takes the value stays that the HPA goes by, and its type. One that no HPA takes is left to the
-// API server, which refuses it.
+// Of a target that the API server accepts, the value that the HPA uses stays, with its type. Another one stays as it
+// is, and the API server refuses it.
 func TestTargets(t *testing.T) {
 	const (
 		resource = `{"type":"Resource","resource":{"name":"cpu","target":%}}`
@@ -68,7 +68,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// What an HPA means without saying it is written out, and noted.
+// The defaults of an HPA are written into the spec, and reported.
 func TestWrittenOut(t *testing.T) {
 	r := fromSpec(t, `{"minReplicas":0,"maxReplicas":2147483647,"metrics":[]}`)
 	spec := &r.WorkloadAutoscaler.Spec
@@ -86,7 +86,7 @@ func TestWrittenOut(t *testing.T) {
 	}
 }
 
-// Metrics are named after what they measure, and no two are named alike.
+// Metrics have names after their sources, and each another one.
 func TestNames(t *testing.T) {
 	external := func(name string) plimsollv1alpha1.MetricSpec {
 		return plimsollv1alpha1.MetricSpec{External: &plimsollv1alpha1.ExternalMetricSource{

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
-// What KEDA computed for its HPA is the target of a trigger that is not known here.
+// For an unknown trigger, the target comes from KEDA's HPA.
 func TestTargetOfKEDAsHPA(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
@@ -55,7 +55,7 @@ func TestTargetOfKEDAsHPA(t *testing.T) {
 	}
 }
 
-// A scaler may have several metrics. Each becomes one, read by KEDA or by Plimsoll itself.
+// Each of a scaler's metrics becomes a metric, which KEDA or Plimsoll itself reads.
 func TestScalerWithSeveralMetrics(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
@@ -92,7 +92,7 @@ func TestScalerWithSeveralMetrics(t *testing.T) {
 	}
 }
 
-// The printed annotation permits a Secret for servers whose identity nothing verifies to its owner.
+// The printed annotation lets the owner of a Secret permit its use for servers without a verified identity.
 func TestAnnotationOfSecrets(t *testing.T) {
 	const address = "mimir.example.com:443"
 	ca := func(secret string) *plimsollv1alpha1.SecretSource {
@@ -138,7 +138,7 @@ func TestAnnotationOfSecrets(t *testing.T) {
 	}
 }
 
-// A threshold that is never reached becomes a duration that never is.
+// A threshold that is never reached becomes a duration that never ends.
 func TestThresholdOfManyDigits(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
@@ -157,7 +157,7 @@ func TestThresholdOfManyDigits(t *testing.T) {
 	}
 }
 
-// The reference is KEDA's own rule, at each minute: active where the next end is not after the next start.
+// The reference is KEDA's own rule, at each minute: active if the next end is not after the next start.
 func TestDuration(t *testing.T) {
 	for _, c := range []struct {
 		start, end string
@@ -169,15 +169,15 @@ func TestDuration(t *testing.T) {
 		{"0 0 * * 6", "0 0 * * 1", 48 * time.Hour},
 		{"0 0 24 12 *", "0 0 27 12 *", 72 * time.Hour},
 		{"*/30 * * * *", "15-59/30 * * * *", 15 * time.Minute},
-		// Of several ends before the next start the last counts.
+		// The last of several ends before the next start counts.
 		{"0 8 * * *", "0 12,18 * * *", 10 * time.Hour},
 		{"0 8 * * *", "0 8,18 * * *", 24 * time.Hour},
 		{"0 8 * * *", "* 9-17 * * *", 9*time.Hour + 59*time.Minute},
-		// Ends on days without a start: from Friday on it lasts until Sunday.
+		// There are ends on days without a start: from Friday on it lasts until Sunday.
 		{"30 6 * * 1-5", "10 22 * * *", 0},
-		// Starts without an end before the next start: it is active on Friday alone.
+		// There are starts without an end before the next start: it is active on Friday alone.
 		{"0 8 * * 1-5", "0 18 * * 5", 0},
-		// Until the last first of March before the next leap day.
+		// It lasts until the last first of March before the next leap day.
 		{"0 0 29 2 *", "0 0 1 3 *", 0},
 		{"0 0 1 * *", "0 0 1 * *", 0},
 		{"0 0 1 * *", "0 0 1 1-12 *", 0},
@@ -223,7 +223,7 @@ func scaledObject(t *testing.T, manifest string) *unstructured.Unstructured {
 const prometheusOfWorker = `
   triggers: [{type: prometheus, metadata: {serverAddress: "http://prometheus:9090", query: jobs, threshold: "5"}}]`
 
-// What KEDA does with each of these becomes a field or a finding. Nothing of it is lost in silence.
+// Each of these settings of KEDA becomes a field or a finding.
 func TestAsKEDA(t *testing.T) {
 	const head = "metadata: {name: worker, namespace: shop%s}\nspec:\n  scaleTargetRef: {name: worker}"
 	annotated := func(annotation string) string {
@@ -294,7 +294,7 @@ func TestAsKEDA(t *testing.T) {
 	}
 }
 
-// Two triggers of one name become two schedules.
+// Two triggers with the same name become two schedules.
 func TestNamesOfSchedules(t *testing.T) {
 	r, err := FromScaledObject(scaledObject(t, `
 metadata: {name: worker, namespace: shop}
@@ -310,7 +310,7 @@ spec:
 	}
 }
 
-// With unsafeSsl KEDA checks no certificate, whatever authorities it was given.
+// With unsafeSsl KEDA checks no certificate, also if it has authorities.
 func TestAuthoritiesBesideUnsafeSSL(t *testing.T) {
 	for _, trigger := range []map[string]any{
 		{"type": "prometheus", "authenticationRef": map[string]any{"name": "tls"}, "metadata": map[string]any{

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
 
-// migrated is a cluster where every HPA is replaced already. Nothing is written to it.
+// migrated is a cluster whose HPAs are all migrated. A write panics.
 type migrated struct{ steps.Cluster }
 
 func (migrated) State(_ context.Context, name types.NamespacedName) (*steps.State, error) {
@@ -38,7 +38,7 @@ func sessionOf(progress *bytes.Buffer) *Session {
 	}
 }
 
-// What is migrated already is named as that alone.
+// An object that was migrated before is reported as that alone.
 func TestMigratedAlready(t *testing.T) {
 	var progress bytes.Buffer
 	if err := sessionOf(&progress).Apply(t.Context(), names); err != nil {
@@ -49,7 +49,7 @@ func TestMigratedAlready(t *testing.T) {
 	}
 }
 
-// What an interrupt leaves undone is counted, with what to do next.
+// After an interrupt, the output counts the objects that are left, and has the next step.
 func TestInterrupted(t *testing.T) {
 	var progress bytes.Buffer
 	s := sessionOf(&progress)

@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
 
-// forged is a cluster where a tenant has made a WorkloadAutoscaler with an annotation of a migration that never was: a
-// ScaledObject that asks a server of the tenant's with the credentials of the cluster.
+// forged is a cluster where a tenant has created a WorkloadAutoscaler with the annotation of a migration that never
+// happened: a ScaledObject that calls a server of the tenant's with the credentials of the cluster.
 type forged struct {
 	steps.Cluster
 
@@ -72,7 +72,7 @@ func (f *forged) DeleteWorkloadAutoscaler(context.Context, *plimsollv1alpha1.Wor
 	return nil
 }
 
-// session returns a run of --back --apply over it.
+// session returns a session of --back --apply with this cluster.
 func (f *forged) session(folder string, out *bytes.Buffer) *Session {
 	s := sessionOf(out)
 	s.Kind, s.Backups = keda.Kind, &Backups{Folder: folder}
@@ -81,7 +81,7 @@ func (f *forged) session(folder string, out *bytes.Buffer) *Session {
 	return s
 }
 
-// With --yes nothing is restored of which only an annotation says that it was there.
+// With --yes, an object is not restored if only an annotation has its manifest.
 func TestBackOfAForgedAnnotation(t *testing.T) {
 	f, folder := newForged(), t.TempDir()
 	var out bytes.Buffer
@@ -96,7 +96,7 @@ func TestBackOfAForgedAnnotation(t *testing.T) {
 	if !strings.Contains(out.String(), "mine.example.com") || strings.Contains(out.String(), "finalizers") {
 		t.Errorf("shown:\n%s", out.String())
 	}
-	// The error says how to go on: the manifest as it is printed, in a file that somebody has looked at.
+	// The error has the next step: apply the manifest from a file after reading it.
 	shown, _, _ := strings.Cut(out.String(), "0 of 1")
 	if err := os.WriteFile(file, []byte("# looked at\n"+shown), 0o600); err != nil {
 		t.Fatal(err)
@@ -106,8 +106,8 @@ func TestBackOfAForgedAnnotation(t *testing.T) {
 	}
 }
 
-// On a terminal the user sees the manifest before the question, which says that no file has it. What the annotation has
-// after the answer must be what the user has seen.
+// On a terminal the user sees the manifest before the question, which says that no file has it. The manifest in the
+// annotation after the answer must be the shown one.
 func TestBackIsAsked(t *testing.T) {
 	for name, isChanged := range map[string]bool{"as shown": false, "changed after the answer": true} {
 		f := newForged()
@@ -129,7 +129,7 @@ func TestBackIsAsked(t *testing.T) {
 	}
 }
 
-// What was replaced is in a file, and is restored without a question.
+// An object that is in a file of the migration is restored without a question.
 func TestBackOfABackup(t *testing.T) {
 	f := newForged()
 	var out bytes.Buffer
@@ -139,7 +139,7 @@ func TestBackOfABackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another of the same name was replaced earlier.
+	// Another object of the same name was replaced earlier.
 	earlier := manifest.DeepCopy()
 	earlier.SetLabels(map[string]string{"team": "checkout"})
 	for _, kept := range []*unstructured.Unstructured{earlier, manifest, manifest} {

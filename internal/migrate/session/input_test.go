@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// TestTwoAuthentications: of two that differ, with one name and no namespace, the credentials of the wrong environment
-// could be taken.
+// TestTwoAuthentications: of two that differ, with the same name and no namespace, the migration could use the
+// credentials of the wrong environment.
 func TestTwoAuthentications(t *testing.T) {
 	authentication := func(namespace, secret string) string {
 		return "apiVersion: keda.sh/v1alpha1\nkind: TriggerAuthentication\nmetadata: {name: queue, namespace: " + namespace +
@@ -32,7 +32,7 @@ func TestTwoAuthentications(t *testing.T) {
 	}
 }
 
-// What is an autoscaler and cannot be migrated is named, with its place.
+// An autoscaler that cannot be migrated is reported with its place.
 func TestNamesOtherAutoscalers(t *testing.T) {
 	for object, want := range map[string]string{
 		"apiVersion: extensions/v1beta1, kind: HorizontalPodAutoscaler": "HorizontalPodAutoscaler web of extensions/v1beta1",

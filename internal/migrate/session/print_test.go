@@ -18,8 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected output")
 
-// What is printed for each file of testdata: the manifests, then the findings and the
-// error of the command.
+// TestGolden checks the output for each file of testdata: the manifests, the findings, and the error of the command.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {

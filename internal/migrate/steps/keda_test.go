@@ -16,11 +16,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// withKEDA is an API server with a ScaledObject, and KEDA.
+// withKEDA is an API server with a ScaledObject and with KEDA.
 type withKEDA struct {
 	object *unstructured.Unstructured
 	w      *plimsollv1alpha1.WorkloadAutoscaler
-	// servesPaused is whether KEDA serves the metrics of a paused ScaledObject.
+	// servesPaused is set if KEDA serves the metrics of a paused ScaledObject.
 	servesPaused bool
 }
 
@@ -88,7 +88,7 @@ func (k *withKEDA) DeleteWorkloadAutoscaler(context.Context, *plimsollv1alpha1.W
 	return nil
 }
 
-// Where KEDA does not serve the metrics of a paused ScaledObject, the ScaledObject is resumed.
+// If KEDA does not serve the metrics of a paused ScaledObject, the ScaledObject is resumed.
 func TestMetricsOfPausedScaledObject(t *testing.T) {
 	for _, servesPaused := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// Whoever goes back learns which metrics nothing else has.
+// Migrating back reports the metrics that no other kind supports.
 func TestLost(t *testing.T) {
 	w := &plimsollv1alpha1.WorkloadAutoscaler{}
 	w.Spec.Metrics = []plimsollv1alpha1.MetricSpec{
@@ -64,8 +64,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// An HPA that cannot read its metric may be replaced by a WorkloadAutoscaler that cannot either. One whose target is at
-// zero reads none, which says nothing about the metric.
+// An HPA that cannot read its metric may be replaced by a WorkloadAutoscaler that cannot either. At zero replicas no
+// metric is read, so that its state is unknown.
 func TestUnreadMetrics(t *testing.T) {
 	w := &plimsollv1alpha1.WorkloadAutoscaler{}
 	w.Status.ObservedGeneration = ptr.To[int64](0)

@@ -26,7 +26,7 @@ import (
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
 
-// crash is what a process that is killed does.
+// crash is the panic of a killed process.
 type crash struct{}
 
 // fake is the API server with one HPA and one WorkloadAutoscaler.
@@ -34,20 +34,19 @@ type fake struct {
 	t       rapid.TB
 	state   State
 	version int
-	// writes is how many there were. Before or after the one of this number the process
-	// is killed; never if it is 0.
+	// writes counts the writes. The process is killed before or after the one of this number; never if it is 0.
 	writes, crashBefore, crashAfter int
 	// isControllerGone is set if no controller decides on the WorkloadAutoscaler.
 	isControllerGone bool
-	// mayBePaused is set if none need act.
+	// mayBePaused is set if neither object has to act.
 	mayBePaused bool
 	// onState is called before each read.
 	onState func()
-	// mayNotRestore is why the manifest must not be restored; nil if it may.
+	// mayNotRestore is the reason why the manifest must not be restored; nil if it may.
 	mayNotRestore error
-	// noTarget is what CheckTarget returns.
+	// noTarget is the result of CheckTarget.
 	noTarget error
-	// fails is the error of each write; nil if there is none.
+	// fails is the error of each write; nil for none.
 	fails error
 	log   []string
 }
@@ -64,7 +63,7 @@ func testHPA(maxReplicas int64) *unstructured.Unstructured {
 	}}
 }
 
-// store gives an object what the API server gives it.
+// store sets the fields that the API server sets.
 func (f *fake) store(o metav1.Object) {
 	f.version++
 	o.SetResourceVersion(fmt.Sprint(f.version))
@@ -73,14 +72,14 @@ func (f *fake) store(o metav1.Object) {
 	}
 }
 
-// hpaActs and wlaActs report who would scale.
+// hpaActs and wlaActs report which of the two would scale.
 func (f *fake) hpaActs() bool { return f.state.HPA != nil }
 func (f *fake) wlaActs() bool {
 	w := f.state.WorkloadAutoscaler
 	return w != nil && w.Spec.Mode == plimsollv1alpha1.ModeActive && f.state.HPA == nil
 }
 
-// write returns one write: it fails, or changes the state, and the process may be killed.
+// write plays one write: it fails, or changes the state, and may kill the process.
 func (f *fake) write(what string, change func() error) error {
 	if f.fails != nil {
 		return f.fails
@@ -120,7 +119,7 @@ func (f *fake) State(context.Context, types.NamespacedName) (*State, error) {
 	return s, nil
 }
 
-// decide is what Plimsoll's controller does.
+// decide plays a decision of Plimsoll's controller.
 func decide(w *plimsollv1alpha1.WorkloadAutoscaler, hasHPA bool) {
 	w.Status.ObservedGeneration = ptr.To(w.Generation)
 	if w.Status.Conditions = nil; hasHPA {
@@ -134,7 +133,7 @@ func conflict() error {
 	return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, web.Name, errors.New("it has changed"))
 }
 
-// asRead returns a conflict if the object is not the one that was read.
+// asRead returns a conflict if the object has changed since it was read.
 func asRead(read, now metav1.Object) error {
 	if read.GetUID() != now.GetUID() || read.GetResourceVersion() != now.GetResourceVersion() {
 		return conflict()
@@ -239,7 +238,7 @@ func (f *fake) forward() error {
 
 func (f *fake) back() error { return f.runner().Back(context.Background(), web) }
 
-// killed runs something that may be killed.
+// killed calls run, which may kill the process.
 func killed(run func() error) (isKilled bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -262,8 +261,8 @@ func (f *fake) isBack() bool {
 		fmt.Sprint(convert.Manifest(f.state.HPA).Object) == fmt.Sprint(testHPA(10).Object)
 }
 
-// Whichever write the process is killed before or after, the next run finishes, never do
-// both act, and the one that is left is whole.
+// The process is killed before or after any write: the next run finishes, the two never act at the same time, and the
+// remaining object is complete.
 func TestKilledAtAnyWrite(t *testing.T) {
 	for direction := range 2 {
 		for at := range 5 {
@@ -313,7 +312,7 @@ func killAt(t *testing.T, isBack bool, at int, isBefore bool) {
 	}
 }
 
-// Conflicts are retried until the timeout, and then name what the user can do. No other error is retried.
+// Conflicts are retried until the timeout, and the error has the user's next step. No other error is retried.
 func TestConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, f := time.Now(), newFake(t)
@@ -339,13 +338,13 @@ func TestConflicts(t *testing.T) {
 	})
 }
 
-// Any sequence of runs in both directions, killed anywhere, while others change the
-// objects' status: never do both act, and a run that is not killed finishes.
+// In any sequence of runs in both directions, killed at any point, while others change the objects' status, the two
+// never act at the same time, and a run that is not killed finishes.
 func TestAnyInterruptions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFake(rt)
 		f.onState = func() {
-			// A conflict now and then: but not for ever.
+			// Some writes conflict, but not endlessly.
 			if f.writes < 200 && f.state.HPA != nil && rapid.IntRange(0, 3).Draw(rt, "touch") == 0 {
 				f.version++
 				f.state.HPA.SetResourceVersion(fmt.Sprint(f.version))
@@ -372,8 +371,8 @@ func TestAnyInterruptions(t *testing.T) {
 	})
 }
 
-// An HPA that is changed, or a WorkloadAutoscaler that is deleted, after the comparison: the HPA stays. The next run
-// compares again.
+// If the HPA is changed or the WorkloadAutoscaler deleted after the comparison, the HPA stays. The next run compares
+// again.
 func TestChangedAfterTheComparison(t *testing.T) {
 	for name, change := range map[string]func(*fake){
 		"the HPA is changed": func(f *fake) {
@@ -398,8 +397,8 @@ func TestChangedAfterTheComparison(t *testing.T) {
 	}
 }
 
-// A controller that ends after it has decided on the Preview, or that cannot read a metric any more: the HPA stays,
-// however long the user took to answer.
+// If the controller ends after it has decided on the Preview, or cannot read a metric any more, the HPA stays, however
+// long the user took to answer.
 func TestControllerThatEndsAfterTheComparison(t *testing.T) {
 	for why, end := range map[string]func(*fake){
 		"does it run": func(f *fake) { f.isControllerGone = true },
@@ -452,7 +451,7 @@ func TestPausedBeforeTheLastStep(t *testing.T) {
 	}
 }
 
-// The writes and their order, as docs/migrate.md has them.
+// docs/migrate.md documents the writes and their order.
 func TestWrites(t *testing.T) {
 	f := newFake(t)
 	if err := errors.Join(f.forward(), f.back()); err != nil {
@@ -464,7 +463,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// An HPA that was edited after the Preview was created is not replaced by what it was.
+// An HPA that was edited after the Preview was created is not replaced by its earlier spec.
 func TestEditedHPA(t *testing.T) {
 	f := newFake(t)
 	f.crashAfter = 1
@@ -479,7 +478,7 @@ func TestEditedHPA(t *testing.T) {
 	}
 }
 
-// What the states of other people's objects lead to: no write.
+// With these states of other users' objects, nothing is written.
 func TestRefused(t *testing.T) {
 	active := func(f *fake) *plimsollv1alpha1.WorkloadAutoscaler {
 		r, err := convert.FromHPA(f.state.HPA)
@@ -541,7 +540,7 @@ func (f *fake) setHPA(conditions ...any) {
 	_ = unstructured.SetNestedSlice(f.state.HPA.Object, conditions, "status", "conditions")
 }
 
-// What must not be restored is not even marked, and the WorkloadAutoscaler stays and acts.
+// A manifest that must not be restored leads to no write, not even of the mark; the WorkloadAutoscaler stays and acts.
 func TestMayNotRestore(t *testing.T) {
 	f := newFake(t)
 	if err := f.forward(); err != nil {
@@ -551,14 +550,14 @@ func TestMayNotRestore(t *testing.T) {
 	if err := f.back(); !errors.Is(err, f.mayNotRestore) || len(f.log) > 0 || !f.wlaActs() {
 		t.Errorf("%v, writes %v", err, f.log)
 	}
-	// A run that may has marked it.
+	// An earlier run that was permitted has set the mark.
 	f.state.WorkloadAutoscaler.Annotations[convert.Migrating] = convert.Back
 	if err := f.back(); !errors.Is(err, f.mayNotRestore) || len(f.log) > 0 || !f.wlaActs() {
 		t.Errorf("marked: %v, writes %v", err, f.log)
 	}
 }
 
-// What was restored is what somebody could have applied: it belongs to no other object, and no controller holds it.
+// A restored object is like a newly applied one: it has neither owners nor finalizers.
 func TestRestoresNoOwners(t *testing.T) {
 	f := newFake(t)
 	if err := f.forward(); err != nil {
@@ -578,7 +577,7 @@ func TestRestoresNoOwners(t *testing.T) {
 	}
 }
 
-// An HPA that was made for another target meanwhile does not replace the WorkloadAutoscaler.
+// An HPA that was created for another target meanwhile does not replace the WorkloadAutoscaler.
 func TestBackBesideAnotherTarget(t *testing.T) {
 	f := newFake(t)
 	if err := f.forward(); err != nil {
@@ -594,7 +593,7 @@ func TestBackBesideAnotherTarget(t *testing.T) {
 	}
 }
 
-// An HPA with a finalizer is gone only later: until then the WorkloadAutoscaler waits.
+// The deletion of an HPA with a finalizer takes time: the WorkloadAutoscaler waits for it.
 func TestAwaitsDeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
@@ -615,8 +614,7 @@ func TestAwaitsDeletion(t *testing.T) {
 	})
 }
 
-// A comparison counts how often both want the same, and names what keeps the
-// WorkloadAutoscaler from replacing the HPA.
+// A comparison counts how often both want the same, and names the reasons against replacing the HPA.
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
@@ -666,7 +664,7 @@ func TestObserve(t *testing.T) {
 	})
 }
 
-// Two that never want the same count are not replaced by each other, and an HPA that nobody decides on not either.
+// If the two never want the same count, or no controller decides on the HPA, it is not replaced.
 func TestRefusesByTheComparison(t *testing.T) {
 	able := map[string]any{"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}
 	unread := map[string]any{"type": "ScalingActive", "status": "False", "reason": "FailedGetResourceMetric"}
@@ -704,7 +702,7 @@ func TestRefusesByTheComparison(t *testing.T) {
 	}
 }
 
-// What is next for a ScaledObject, which is there before and afterwards.
+// A ScaledObject exists before and after the migration; this checks each next step.
 func TestScaledObject(t *testing.T) {
 	object := func(paused bool) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "keda.sh/v1alpha1", "kind": keda.Kind}}

@@ -59,18 +59,18 @@ status:
 `
 )
 
-// api answers with objects by their paths, with 403 where forbidden says so, and with 404 elsewhere.
+// api serves objects by their paths, 403 for the paths in forbidden, and 404 for others.
 type api struct {
 	objects   map[string]string
 	bytes     map[string][]byte
 	forbidden map[string]bool
-	// hang are requests of the controller that are answered when the channel is closed.
+	// hang blocks requests to the controller until the channel is closed.
 	hang chan struct{}
 
 	mu sync.Mutex
 	// guarded by mu
 	requests map[string]int
-	// watched is the status of answers to watches, 0 for a watch without events.
+	// watched is the status of responses to watches, 0 for a watch without events.
 	watched int32
 }
 
@@ -142,7 +142,7 @@ func listOf(t testing.TB, apiVersion, kind string, items ...string) string {
 	return string(text)
 }
 
-// running returns a Reader of that API that watches, and the address of the API.
+// running returns a Reader that watches the objects of that API.
 func running(t testing.TB, a *api) *Reader {
 	t.Helper()
 	reader, _ := runningAt(t, a, "")
@@ -192,7 +192,7 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// TestHalfOfTheRights: what may be read is shown, and what may not is named.
+// TestHalfOfTheRights: permitted objects are shown, and missing permissions named.
 func TestHalfOfTheRights(t *testing.T) {
 	reader := running(t, &api{
 		objects:   map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa},
@@ -219,7 +219,7 @@ func TestHalfOfTheRights(t *testing.T) {
 	}
 }
 
-// noteOf returns what a Reader says of a kind of objects; empty if nothing.
+// noteOf returns a Reader's note about a kind of objects, if any.
 func noteOf(reader *Reader, kind string) string {
 	for _, note := range reader.Overview(0).Notes {
 		if note.What == kind+"s" {
@@ -255,7 +255,7 @@ func TestAPIServerAway(t *testing.T) {
 	await(t, "no note any more", func() bool { return noteOf(reader, view.HPA) == "" })
 }
 
-// TestOneNamespace: where one namespace is shown, a right in that one is missing.
+// TestOneNamespace: if one namespace is shown, the note names the missing permission in that namespace.
 func TestOneNamespace(t *testing.T) {
 	path := strings.Replace(wlasPath, "v1alpha1/", "v1alpha1/namespaces/shop/", 1)
 	reader, _ := runningAt(t, &api{forbidden: map[string]bool{path: true}}, "shop")
@@ -265,7 +265,7 @@ func TestOneNamespace(t *testing.T) {
 	}
 }
 
-// TestWatchesRefused: a watch that is refused is said, with its own verb, though the list before it is answered.
+// TestWatchesRefused: a refused watch leads to a note with its verb, although the list before succeeded.
 func TestWatchesRefused(t *testing.T) {
 	for status, want := range map[int32]string{
 		http.StatusTooManyRequests: "cannot answer now", http.StatusForbidden: "may not watch",
@@ -282,7 +282,7 @@ func TestWatchesRefused(t *testing.T) {
 	}
 }
 
-// TestObjectWithHalfOfTheRights: what may not be read of an object is named.
+// TestObjectWithHalfOfTheRights: the missing permissions for an object are named.
 func TestObjectWithHalfOfTheRights(t *testing.T) {
 	reader := running(t, &api{
 		objects:   map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa},
@@ -317,7 +317,7 @@ func TestObjectWithHalfOfTheRights(t *testing.T) {
 	}
 }
 
-// TestObject: one object has its history, its events and its manifest; texts of the cluster stay as they are.
+// TestObject: an object has its history, its events and its manifest; texts of the cluster are not changed.
 func TestObject(t *testing.T) {
 	var h loadhistory.History
 	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
@@ -411,7 +411,7 @@ func TestControllerHangs(t *testing.T) {
 	})
 }
 
-// TestParts: what is kept of parts has a bound.
+// TestParts: the number of cached parts has a bound.
 func TestParts(t *testing.T) {
 	p := parts{byName: map[string]*part{}}
 	for i := range 5 * mostParts {
@@ -426,7 +426,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestNoObject: only objects that are listed can be asked for.
+// TestNoObject: only listed objects can be requested.
 func TestNoObject(t *testing.T) {
 	reader := running(t, &api{objects: map[string]string{
 		hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa}})
@@ -451,7 +451,7 @@ func many(t testing.TB, count int) string {
 	return listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", items...)
 }
 
-// TestManyCostOneList: an overview of many objects costs one list, however often it is asked for.
+// TestManyCostOneList: overviews of many objects cost one list, for any number of requests.
 func TestManyCostOneList(t *testing.T) {
 	a := &api{objects: map[string]string{hpasPath: many(t, 500)}}
 	reader := running(t, a)
@@ -464,13 +464,13 @@ func TestManyCostOneList(t *testing.T) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	// One that asks for initial events, the list, and the watch.
+	// A watch with initial events, the list, and the watch.
 	if a.requests[hpasPath] > 3 || len(a.requests) > 5 {
 		t.Errorf("requests %v, want one list and one watch of each kind", a.requests)
 	}
 }
 
-// TestChanges: a page is sent what has changed since its revision, and all if the revision is another process's.
+// TestChanges: a page receives the changes since its revision, and all objects if the revision is of another process.
 func TestChanges(t *testing.T) {
 	r := newRows()
 	now := time.Now()
@@ -499,7 +499,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestBounds: what is kept for a page has bounds.
+// TestBounds: the data that is kept for a page has bounds.
 func TestBounds(t *testing.T) {
 	r := newRows()
 	now := time.Now()
@@ -532,7 +532,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// BenchmarkOverview: 10,000 objects, read from the API once.
+// BenchmarkOverview reads an overview of 10,000 objects from the API.
 func BenchmarkOverview(b *testing.B) {
 	reader := running(b, &api{objects: map[string]string{hpasPath: many(b, 10_000)}})
 	await(b, "all HPAs", func() bool { return len(reader.Overview(0).Rows) == 10_000 })
@@ -549,7 +549,7 @@ func BenchmarkOverview(b *testing.B) {
 	})
 }
 
-// TestReady: how many pods of a target are ready is a part of the row, whichever of both comes first.
+// TestReady: the row has the number of the target's ready pods, in any order of arrival.
 func TestReady(t *testing.T) {
 	const deployment = `
 apiVersion: apps/v1
@@ -591,7 +591,7 @@ status: {readyReplicas: 3, replicas: 4}
 	}
 }
 
-// TestFewCounts: a load that changes all the time makes no row of the overview longer, and is a part of the object.
+// TestFewCounts: the row of a load that always changes is not longer; the object has all of it.
 func TestFewCounts(t *testing.T) {
 	r := newRows()
 	at := time.Now()

@@ -63,7 +63,7 @@ func key(kind observe.Kind, name string) observe.Key {
 	return observe.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: "shop", Name: name}}
 }
 
-// hourAgo returns the history of an hour that ended an hour ago, and when it began.
+// hourAgo returns the history of an hour that ended an hour ago, and its start.
 func hourAgo(t *testing.T) (encoded []byte, begin time.Time) {
 	t.Helper()
 	var h loadhistory.History
@@ -78,7 +78,7 @@ func hourAgo(t *testing.T) (encoded []byte, begin time.Time) {
 	return encoded, begin
 }
 
-// TestSingle: one object is read without a list of all, with the time that is wanted, and with advice at once.
+// TestSingle: one object is read without a list of all, for the requested time, and with advice at once.
 func TestSingle(t *testing.T) {
 	history, begin := hourAgo(t)
 	a := &api{
@@ -112,7 +112,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestSingleWithoutHistory: a time of which nothing is recorded is named, and the rest is there.
+// TestSingleWithoutHistory: a time without a record is named, and the other data is there.
 func TestSingleWithoutHistory(t *testing.T) {
 	history, begin := hourAgo(t)
 	reader := still(t, &api{
@@ -128,7 +128,8 @@ func TestSingleWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestSingleOfOtherKinds: a WorkloadAutoscaler and a VerticalPodAutoscaler have their kind, and not what was applied.
+// TestSingleOfOtherKinds: a WorkloadAutoscaler and a VerticalPodAutoscaler have their kind, and not the annotation of
+// kubectl apply.
 func TestSingleOfOtherKinds(t *testing.T) {
 	reader := still(t, &api{objects: map[string]string{wlaPath: wlaObject, vpaPath: vpaObject}})
 	for kind, want := range map[observe.Kind]string{
@@ -150,7 +151,7 @@ func TestSingleOfOtherKinds(t *testing.T) {
 	}
 }
 
-// TestNoSingle: what cannot be read is an error that names it.
+// TestNoSingle: an object that cannot be read leads to an error that names it.
 func TestNoSingle(t *testing.T) {
 	reader := still(t, &api{forbidden: map[string]bool{vpaPath: true}})
 	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
@@ -166,7 +167,7 @@ func TestNoSingle(t *testing.T) {
 	}
 }
 
-// TestSingleEnds: who does not wait gets an error, not half of a report.
+// TestSingleEnds: a canceled request leads to an error, not to a part of a report.
 func TestSingleEnds(t *testing.T) {
 	reader := still(t, &api{objects: map[string]string{hpaPath: hpa}})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -48,7 +48,7 @@ items:
   metadata: {name: web, namespace: shop}
   time: "2026-11-20T11:30:00Z"`
 
-// learnt returns days with a load for ten pods from noon to one, and for two otherwise.
+// learnt returns a forecast after days with a load for ten pods from noon to one o'clock, and for two otherwise.
 func learnt(days int, until time.Time) *forecast.State {
 	s := forecast.New()
 	settings := forecast.Settings{Mode: forecast.Active, WasteLimitPercent: 3, Price: 10}
@@ -110,14 +110,14 @@ func TestTimeAxis(t *testing.T) {
 	}
 }
 
-// TestSentence: the decision stands first, in one sentence.
+// TestSentence: the decision is the first value, as one sentence.
 func TestSentence(t *testing.T) {
 	if o := objectOf(t, 3); !strings.HasPrefix(o.Summary, "Stays at 2: queue is at 100 % of its target") {
 		t.Errorf("%q", o.Summary)
 	}
 }
 
-// TestNothingIsExpectedYet: while a forecast learns there is neither a curve nor a number.
+// TestNothingIsExpectedYet: while a forecast learns, it has neither a curve nor a number.
 func TestNothingIsExpectedYet(t *testing.T) {
 	if o := objectOf(t, 1); o.Forecast == nil || o.Forecast.Curve != nil || o.Forecast.Expected != nil {
 		t.Errorf("%+v", o.Forecast)

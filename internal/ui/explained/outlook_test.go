@@ -32,7 +32,7 @@ func bounds(after time.Duration, least, most int32, names ...string) Bounds {
 	return Bounds{At: noon.Add(after), Bounds: schedules.Bounds{MinReplicas: least, MaxReplicas: most}, Schedules: names}
 }
 
-// TestBoundsOver: bounds change where schedules begin and end, past and to come.
+// TestBoundsOver: bounds change at the past and future starts and ends of schedules.
 func TestBoundsOver(t *testing.T) {
 	lunch := schedules.Schedule{Name: "lunch", Start: starts(t, "30 12 * * *"), Duration: time.Hour, MinReplicas: 5}
 	quiet := schedules.Schedule{Name: "quiet", Start: starts(t, "0 13 * * *"), Duration: 10 * time.Minute, MaxReplicas: 8}
@@ -58,7 +58,7 @@ func TestBoundsOver(t *testing.T) {
 	}
 }
 
-// TestBoundsAreFew: neither a steep ramp nor a schedule of each minute makes a list without end.
+// TestBoundsAreFew: neither a steep ramp nor a schedule each minute leads to a long list.
 func TestBoundsAreFew(t *testing.T) {
 	steep := schedules.Schedule{
 		Name: "steep", Start: starts(t, "0 * * * *"), Duration: time.Minute, MinReplicas: 100_000, Ramp: 50 * time.Minute,

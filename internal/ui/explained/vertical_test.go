@@ -37,8 +37,8 @@ func podOf(name, cpu string) *corev1.Pod {
 	}
 }
 
-// TestVertical: a VPA shows the histogram of its checkpoint in cores and bytes, what is published, what its pods request,
-// and what becomes of each.
+// TestVertical: the page of a VPA has the histogram of its checkpoint in cores and bytes, the recommendation, the
+// requests of its pods, and the result for each pod.
 func TestVertical(t *testing.T) {
 	now := time.Now()
 	saved := func(weights map[int]uint32) vpav1.HistogramCheckpoint {
@@ -108,7 +108,7 @@ func TestVertical(t *testing.T) {
 	}
 }
 
-// TestDamagedHistogram: a checkpoint may have anything in it.
+// TestDamagedHistogram: a checkpoint may have any content.
 func TestDamagedHistogram(t *testing.T) {
 	for name, weights := range map[string]map[int]uint32{
 		"none": nil, "of no weight": {3: 0}, "below the first": {-1: 5}, "beyond the last": {histogram.Buckets: 5, 1 << 60: 7},
@@ -119,7 +119,7 @@ func TestDamagedHistogram(t *testing.T) {
 	}
 }
 
-// TestEndlessAmount: a quantity that has no end as a number is none.
+// TestEndlessAmount: an infinite quantity is omitted.
 func TestEndlessAmount(t *testing.T) {
 	if amount := amountOf(list("1e400", "1Gi"), corev1.ResourceCPU); amount != nil {
 		t.Errorf("%v", *amount)

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// mostBytes is how large a report may be without data.
+// mostBytes is the largest size of a report without data.
 const mostBytes = 300_000
 
 var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
@@ -42,13 +42,12 @@ func htmlOf(t *testing.T, r *Report) string {
 	return out.String()
 }
 
-// parts are what matters of the page: the policy, what is in the style, the data and the script.
+// parts matches the page's policy, style, data and script.
 var parts = regexp.MustCompile(
 	`(?s)<meta http-equiv="Content-Security-Policy" content="([^"]*)">.*<style>(.*)</style>.*` +
 		`<script type="application/json" id="data">(.*)</script>\n<script>(.*)</script>\n</body>\n</html>\n$`)
 
-// TestPolicy: the page allows its own script and its own style, by the hashes of what is between the tags, and nothing
-// else.
+// TestPolicy: the page permits only its own script and style, by their hashes.
 func TestPolicy(t *testing.T) {
 	text := htmlOf(t, of(&view.Object{Row: view.Row{Namespace: "shop", Name: "web"}}))
 	found := parts.FindStringSubmatch(text)
@@ -76,7 +75,7 @@ func TestPolicy(t *testing.T) {
 	t.Logf("%d bytes without data", len(text))
 }
 
-// hostile are texts that would end an element, begin another one, or be turned around.
+// hostile are texts that would end an element, begin another one, or change the direction of text.
 var hostile = []string{
 	`</script><script>window.hacked = true</script>`, `<!--<script>`, `]]>`, `"><img src=x onerror="window.hacked = true">`, `</title><script>`,
 	"\u2028\u2029", "\u202egnp.exe", "\x1b[2J\x7f\u0085", "a\\u003c/script>", "&lt;&#60;", "日本 😀", "\ufeff", "{{.}}%s%!",
@@ -106,8 +105,8 @@ func fill(v reflect.Value, text string) {
 	}
 }
 
-// TestHostileTexts: whatever a cluster says, the page has the same elements, the data are the same as before, and no
-// character is one that is replaced on the way to a file.
+// TestHostileTexts: with any texts of a cluster, the page has the same elements and data, and only characters that
+// survive being written to a file.
 func TestHostileTexts(t *testing.T) {
 	tags := regexp.MustCompile(`<[!/a-zA-Z][^>\n]*`)
 	for _, text := range hostile {
@@ -147,7 +146,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestGaps: what is missing is named, and what is not missing is not.
+// TestGaps: exactly the missing parts are named.
 func TestGaps(t *testing.T) {
 	load, count := 2.0, int32(3)
 	point := func(minute int) loadreport.OutputPoint {
@@ -183,13 +182,13 @@ func TestGaps(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	// The next decision is not yet due.
+	// The next decision is not due yet.
 	seconds := history(all(0, 1)...)
 	seconds.To, seconds.ResolutionSeconds = begin.Add(15*time.Second), 1
 	if got := gapsOf(seconds); len(got) > 0 {
 		t.Errorf("%+v, and the last decision was 15 s ago", got)
 	}
-	// Minutes are from full minutes on, the time that was asked about need not be.
+	// Points of minutes start at full minutes, unlike the requested time.
 	uneven := history(all(1, 11)...)
 	uneven.From, uneven.To = begin.Add(59*time.Second), after(10).Add(59*time.Second)
 	if got := gapsOf(uneven); len(got) > 0 {
@@ -197,7 +196,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestFitsRecord: a report about no certain time begins with what is recorded.
+// TestFitsRecord: a report without a requested time begins with the record.
 func TestFitsRecord(t *testing.T) {
 	load, count := 2.0, int32(3)
 	for fits, want := range map[bool]time.Time{true: after(50), false: begin} {
@@ -212,7 +211,7 @@ func TestFitsRecord(t *testing.T) {
 	}
 }
 
-// TestSecrets: what has the form of a secret, or is one, is in no text.
+// TestSecrets: no text has a secret or text of the form of one.
 func TestSecrets(t *testing.T) {
 	object := &view.Object{
 		Manifest: "serverAddress: http://me:hunter2@prometheus:9090\n", Unexplained: "Authorization: Bearer abcdef",
@@ -231,7 +230,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestJSON: the form for programs has the same data as the page, and its fields are those of docs/reference/json.md.
+// TestJSON: the JSON output has the page's data, with the fields of docs/reference/json.md.
 func TestJSON(t *testing.T) {
 	load := 2.5
 	savedAt := after(30)

@@ -22,11 +22,11 @@ const (
 	hostile = `</script><img src=x onerror="alert(1)">` + "\u2028\x00"
 )
 
-// fixed is a Source that knows one object.
+// fixed is a Source with one object.
 type fixed struct {
 	overview view.Overview
 	asked    *view.WhatIfRequest
-	// began is sent to when settings are played, which lasts until ends is closed; nil plays at once.
+	// began receives a value when a simulation begins, which lasts until ends is closed; if both are nil, it ends at once.
 	began, ends chan struct{}
 }
 
@@ -71,7 +71,7 @@ func started(t testing.TB, source Source) *Server {
 	return s
 }
 
-// browser has the cookie.
+// browser returns a client with the cookie.
 func browser(t testing.TB, s *Server) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -108,7 +108,7 @@ func answerOf(t testing.TB, client *http.Client, request *http.Request) (status 
 	return response.StatusCode, response.Header, string(text)
 }
 
-// request returns a request to the server, from no browser.
+// request returns a request to the server without the headers of a browser.
 func request(t testing.TB, s *Server, method, path, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.host()+path, strings.NewReader(body))
@@ -123,7 +123,7 @@ func request(t testing.TB, s *Server, method, path, body string) *http.Request {
 
 var paths = []string{"/", "/static/main.js", "/api/overview", "/api/object?kind=HorizontalPodAutoscaler&namespace=shop&name=web"}
 
-// TestTokenIsNeeded: without the token, or with another one, there is an error and nothing else.
+// TestTokenIsNeeded: without the token, or with another one, the response has only an error.
 func TestTokenIsNeeded(t *testing.T) {
 	s := started(t, &fixed{})
 	other := started(t, &fixed{})
@@ -155,7 +155,7 @@ func TestTokenIsNeeded(t *testing.T) {
 	}
 }
 
-// TestCookie: the token is exchanged for a cookie that scripts and other sites do not have.
+// TestCookie: the server exchanges the token for a cookie that scripts and other sites cannot read.
 func TestCookie(t *testing.T) {
 	s := started(t, &fixed{})
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -170,7 +170,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestAddressForOnce: what a process was started with opens the page once, and no cookie has that token.
+// TestAddressForOnce: the token in the printed address opens the page once, and no cookie contains it.
 func TestAddressForOnce(t *testing.T) {
 	s := started(t, &fixed{})
 	path := strings.TrimPrefix(s.AddressForOnce(), "http://"+s.host())
@@ -193,7 +193,7 @@ func TestAddressForOnce(t *testing.T) {
 	}
 }
 
-// TestOtherSites: another site's page gets nothing, even in the browser that has the cookie.
+// TestOtherSites: another site's page gets no data, even in the browser that has the cookie.
 func TestOtherSites(t *testing.T) {
 	s := started(t, &fixed{})
 	client := browser(t, s)
@@ -230,7 +230,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestHeaders: each answer, an error too, says what the browser may do with it.
+// TestHeaders: each response, also an error, restricts what the browser may do with it.
 func TestHeaders(t *testing.T) {
 	s := started(t, &fixed{})
 	for _, client := range []*http.Client{http.DefaultClient, browser(t, s)} {
@@ -247,7 +247,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestMethods: but for other settings to play, the page reads only.
+// TestMethods: the page only reads, except for a simulation with other settings.
 func TestMethods(t *testing.T) {
 	s := started(t, &fixed{})
 	client := browser(t, s)
@@ -263,7 +263,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestWhatIf: other settings are read within bounds.
+// TestWhatIf: the server accepts settings as JSON only, with known fields and of limited size.
 func TestWhatIf(t *testing.T) {
 	source := &fixed{}
 	s := started(t, source)
@@ -295,7 +295,7 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestOneSimulation: while settings are played, no others are.
+// TestOneSimulation: one simulation runs at a time.
 func TestOneSimulation(t *testing.T) {
 	source := &fixed{began: make(chan struct{}), ends: make(chan struct{})}
 	s := started(t, source)
@@ -322,7 +322,7 @@ func TestOneSimulation(t *testing.T) {
 	}
 }
 
-// TestNotANumber: a number that JSON has not is an error of this answer, and not an empty answer.
+// TestNotANumber: a number that JSON does not have leads to an error, not to an empty response.
 func TestNotANumber(t *testing.T) {
 	endless := math.Inf(1)
 	s := started(t, &fixed{overview: view.Overview{Rows: []view.Row{{Load: &view.Load{Ratio: &endless}}}}})
@@ -332,7 +332,8 @@ func TestNotANumber(t *testing.T) {
 	}
 }
 
-// TestHiddenCharacters: what turns the direction of text is seen as its number, as plimsoll explain prints it.
+// TestHiddenCharacters: characters that change the direction of text are shown as their numbers, as plimsoll explain
+// prints them.
 func TestHiddenCharacters(t *testing.T) {
 	s := started(t, &fixed{overview: view.Overview{Rows: []view.Row{{Says: "new size: \u202e9\u2069 \\\u200f \u061c"}}}})
 	_, _, body := answerOf(t, browser(t, s), request(t, s, http.MethodGet, "/api/overview", ""))
@@ -345,7 +346,7 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 }
 
-// TestLast: how much of the history is asked for has bounds.
+// TestLast: the requested length of the history has bounds.
 func TestLast(t *testing.T) {
 	s := started(t, &fixed{})
 	client := browser(t, s)
@@ -361,7 +362,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// TestHostileText: whatever an object says stays a string of JSON, which no browser takes for a page.
+// TestHostileText: the texts of an object are JSON strings, which no browser interprets as a page.
 func TestHostileText(t *testing.T) {
 	source := &fixed{overview: view.Overview{
 		Context: hostile, Rows: []view.Row{{ID: hostile, Name: hostile, Namespace: hostile, Says: hostile, Target: hostile}},
@@ -378,7 +379,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestLoopback: nobody on another machine can connect.
+// TestLoopback: other machines cannot connect.
 func TestLoopback(t *testing.T) {
 	s := started(t, &fixed{})
 	if !strings.HasPrefix(s.host(), "127.0.0.1:") || !strings.HasPrefix(s.Address(), "http://127.0.0.1:") {
@@ -386,7 +387,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// BenchmarkOverview: 10,000 autoscalers, as a page that has just been opened reads them.
+// BenchmarkOverview reads 10,000 autoscalers, as a page that was just opened does.
 func BenchmarkOverview(b *testing.B) {
 	ratio, count := 0.83, int32(7)
 	source := &fixed{overview: view.Overview{IsWhole: true, Removed: []string{}, Notes: []view.Note{}}}

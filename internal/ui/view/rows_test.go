@@ -23,7 +23,7 @@ func hpaCondition(kind, status, reason string) autoscalingv2.HorizontalPodAutosc
 	}
 }
 
-// TestHealth: the worst condition says how an HPA does, in its own words.
+// TestHealth: the worst condition determines an HPA's health, with the condition's text.
 func TestHealth(t *testing.T) {
 	able := hpaCondition("AbleToScale", "True", "ReadyForNewScale")
 	for name, tt := range map[string]struct {
@@ -67,8 +67,8 @@ func TestUnreadCounts(t *testing.T) {
 	}
 }
 
-// TestUnsetCounts: a status has 0 where a count was never set. Pods that run beside it say so, unless the HPA may scale to
-// zero and has scaled.
+// TestUnsetCounts: a status has 0 if a count was never set. Running pods show that, unless the HPA may scale to zero
+// and has scaled.
 func TestUnsetCounts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		min              *int32
@@ -97,7 +97,7 @@ func TestUnsetCounts(t *testing.T) {
 	}
 }
 
-// TestPlainMessages: a table has no room for what each of upstream's messages begins with.
+// TestPlainMessages: a row omits the words with which all of upstream's messages begin.
 func TestPlainMessages(t *testing.T) {
 	for message, want := range map[string]string{
 		"the HPA was unable to compute the replica count: failed to get cpu utilization": "failed to get cpu utilization",
@@ -112,7 +112,7 @@ func TestPlainMessages(t *testing.T) {
 	}
 }
 
-// TestOtherKinds: a WorkloadAutoscaler has the limits that are in force, a VPA its mode.
+// TestOtherKinds: a WorkloadAutoscaler shows its current limits, a VPA its mode.
 func TestOtherKinds(t *testing.T) {
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	wla.Spec.ScaleTargetRef.Kind, wla.Spec.ScaleTargetRef.Name, wla.Spec.MaxReplicas = "Deployment", "web", 10
@@ -128,7 +128,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestHealthOfWLA: a pause is no problem, and one that waits for another autoscaler to be gone is a warning.
+// TestHealthOfWLA: mode Paused is no problem; waiting for the deletion of another autoscaler is a warning.
 func TestHealthOfWLA(t *testing.T) {
 	able := metav1.Condition{Type: "AbleToScale", Status: "False", Reason: "TargetHasAnotherAutoscaler"}
 	for want, ready := range map[Health]metav1.Condition{
@@ -144,8 +144,8 @@ func TestHealthOfWLA(t *testing.T) {
 	}
 }
 
-// TestHostileRows: what is as large as its writer likes is cut in a row, of which a page gets 10,000, and a value that is
-// no number is none.
+// TestHostileRows: a row truncates texts of any length, because a page gets 10,000 rows, and omits values that are no
+// numbers.
 func TestHostileRows(t *testing.T) {
 	long := strings.Repeat("\U0001f600", 300_000)
 	metric := autoscalingv2.MetricIdentifier{Name: long}
@@ -178,7 +178,7 @@ func TestHostileRows(t *testing.T) {
 	}
 }
 
-// TestUnreadable: an object that cannot be read says so, whatever its status has from before.
+// TestUnreadable: an object that cannot be read shows that, also if its status has earlier values.
 func TestUnreadable(t *testing.T) {
 	fine := []metav1.Condition{{Type: "ScalingActive", Status: "True"}}
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{Unreadable: "spec.metrics[0]: no metric"}
@@ -192,7 +192,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestLimits: the last limit on the way to the count is named, in the words of the condition or of the status.
+// TestLimits: the row has the last limit that changed the count, in the words of the condition or of the status.
 func TestLimits(t *testing.T) {
 	able, stabilized := hpaCondition("AbleToScale", "True", "ReadyForNewScale"), hpaCondition("AbleToScale", "True", "ScaleDownStabilized")
 	for name, tt := range map[string]struct {
@@ -210,7 +210,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLoadOfWLA: of metrics that an HPA has and of those that it does not have, the highest against its target.
+// TestLoadOfWLA: the row has the load of the metric with the highest ratio to its target, of any kind.
 func TestLoadOfWLA(t *testing.T) {
 	four, eight := resource.MustParse("4"), resource.MustParse("10")
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestScript: each module is in it once and behind those that it imports, nothing is left of imports and exports, and
-// the licence of what others wrote is there.
+// TestScript: the script has each module once, after its imports, has no import or export statements, and has the
+// licence of code by others.
 func TestScript(t *testing.T) {
 	script, err := Script("report")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScoped: what the modules write is rewritten, and what they do not write is refused, not passed on.
+// TestScoped: the forms that the modules use are rewritten, and other forms are refused.
 func TestScoped(t *testing.T) {
 	got, err := scoped("a", `import { b, c } from "./d.js";
 // An import of goods.
@@ -76,7 +76,8 @@ return { f, G, h, i };
 	}
 }
 
-// TestWithin: what would end an element of the page, or what a browser changes before it computes the hash, is refused.
+// TestWithin: text that would end an element of the page, or that a browser changes before it computes the hash, is
+// refused.
 func TestWithin(t *testing.T) {
 	for _, text := range []string{"</script>", "</SCRIPT ", "</style>", "<!--", "a\r\nb", "a\x00"} {
 		if _, err := within("a" + text + "b"); err == nil {
@@ -88,7 +89,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestStyle: the style has all files, and asks for none.
+// TestStyle: the style contains all files, and imports none.
 func TestStyle(t *testing.T) {
 	style, err := Style("report.css")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// mostBytes is how large everything together may be that a browser loads.
+// mostBytes is the largest size of all files that a browser loads.
 const mostBytes = 300_000
 
 func TestSize(t *testing.T) {
@@ -25,7 +25,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestNothingFromElsewhere: no file names a host, and none makes markup or code of text.
+// TestNothingFromElsewhere: no file names a host, and none turns text into markup or code.
 func TestNothingFromElsewhere(t *testing.T) {
 	address := regexp.MustCompile(`(https?:)?//[a-zA-Z0-9.-]+\.[a-z]+`)
 	toMarkup := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc`)
@@ -64,7 +64,7 @@ func files(t *testing.T) map[string]string {
 	return all
 }
 
-// TestHandler: each file has the type that browsers want with nosniff; there is nothing outside of static.
+// TestHandler: each file has the type that browsers require with nosniff; files outside of static are not served.
 func TestHandler(t *testing.T) {
 	for target, want := range map[string]int{
 		"/": http.StatusOK, "/static/main.js": http.StatusOK, "/static/style.css": http.StatusOK, "/static/uPlot.LICENSE.txt": http.StatusOK,

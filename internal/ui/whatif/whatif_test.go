@@ -47,7 +47,7 @@ spec:
 `
 )
 
-// cluster has the HPA with half an hour of 3 pods at the target and half an hour of 9.
+// cluster returns a cluster with the HPA, half an hour of 3 pods at the target and half an hour of 9.
 func cluster(t *testing.T) *explainer.ClusterReader {
 	t.Helper()
 	var h loadhistory.History
@@ -98,8 +98,8 @@ func asked(changes view.Changes) *view.WhatIfRequest {
 	return &view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 7200, Changes: changes}
 }
 
-// TestPlay: a lower target asks for more pods, and a lower maximum for fewer, which is short of capacity. The load and
-// what comes of the object as it is stay the same.
+// TestPlay: a lower target leads to more pods, and a lower maximum to fewer, which lack capacity. The load and the
+// result of the current settings stay the same.
 func TestPlay(t *testing.T) {
 	reader := cluster(t)
 	play := func(changes view.Changes) *view.WhatIf {
@@ -139,7 +139,8 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestWhatSavingsCost: beside fewer pod-hours stands how long the load is above the target, and what that assumes.
+// TestWhatSavingsCost: the result has fewer pod-hours, and also how long the load is above the target, and the
+// assumption for that.
 func TestWhatSavingsCost(t *testing.T) {
 	bounded, err := Play(t.Context(), cluster(t), asked(view.Changes{MaxReplicas: ptr.To[int32](4)}), nil, time.Now())
 	if err != nil {
@@ -157,7 +158,7 @@ func TestWhatSavingsCost(t *testing.T) {
 	}
 }
 
-// TestRequests: a target in requests is followed as one in CPU is.
+// TestRequests: a target in requests works like one in CPU.
 func TestRequests(t *testing.T) {
 	half := view.Changes{Targets: []view.TargetChange{{Metric: 1, Value: "50"}}}
 	result, err := Play(t.Context(), cluster(t), asked(half), nil, time.Now())
@@ -172,7 +173,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestWarning: why the measures do not answer the question is said.
+// TestWarning: the result says why its measures do not answer the question.
 func TestWarning(t *testing.T) {
 	reader := cluster(t)
 	for want, changes := range map[string]view.Changes{
@@ -189,7 +190,7 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// TestInvalid: what cannot be played is the request's fault, and said.
+// TestInvalid: settings that cannot be simulated lead to an error of the request that says so.
 func TestInvalid(t *testing.T) {
 	reader := cluster(t)
 	for name, tt := range map[string]struct {
@@ -222,7 +223,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestPatch: the patch has the changed fields and no others, and a shell passes it on as it is.
+// TestPatch: the patch has exactly the changed fields, and is quoted for a shell.
 func TestPatch(t *testing.T) {
 	reader := cluster(t)
 	result, err := Play(t.Context(), reader, asked(view.Changes{

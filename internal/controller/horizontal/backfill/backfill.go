@@ -54,7 +54,7 @@ type Filler struct {
 	// wake has an element after a job was queued.
 	wake chan struct{}
 
-	// mu guards what follows, and the fields of each job whose comment says so.
+	// mu guards the following, and the fields of each job whose comment says so.
 	mu sync.Mutex
 	// jobs has all jobs until they are taken or dropped, queue those to read, in order.
 	jobs  map[observe.Key]*job

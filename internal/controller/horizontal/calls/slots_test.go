@@ -92,7 +92,8 @@ func TestKindsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestSlotsUnderLoad: from many goroutines, some of which give up, no more calls run than may, and no slot is lost.
+// TestSlotsUnderLoad: with many goroutines, some of which give up, the number of running calls stays within its limit,
+// and no slot is lost.
 func TestSlotsUnderLoad(t *testing.T) {
 	s := NewSlots(3)
 	var all sync.WaitGroup

@@ -84,7 +84,7 @@ type Keeper struct {
 	// wake has an element after an entry became the first one due.
 	wake chan struct{}
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// isLoaded is set once all checkpoints were read.
 	isLoaded bool

@@ -71,7 +71,7 @@ const problemLasts = 2 * savePeriod
 type problems struct {
 	log logr.Logger
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// last is the time of each kind's last occurrence.
 	last map[string]time.Time

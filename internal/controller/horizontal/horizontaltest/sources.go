@@ -31,7 +31,7 @@ import (
 type OwnMetrics struct {
 	w *World
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// Milli is the value on each pod's page, rate has the pages read so far; broken pods do not respond.
 	Milli  int64

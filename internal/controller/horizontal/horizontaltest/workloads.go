@@ -29,7 +29,7 @@ import (
 type WorkloadAPI struct {
 	W *World
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu      sync.Mutex
 	objects map[string]*plimsollv1alpha1.WorkloadAutoscaler
 	// version is the last resource version.

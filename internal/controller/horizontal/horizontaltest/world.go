@@ -57,7 +57,7 @@ type World struct {
 	podsMu sync.Mutex
 	listed map[string][]corev1.Pod // guarded by podsMu; by namespace, since the last write of a pod
 
-	// Mu guards what follows.
+	// Mu guards the following.
 	Mu            sync.Mutex
 	Version       int
 	Usage         int64 // milli CPU of each pod

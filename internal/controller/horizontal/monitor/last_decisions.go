@@ -32,7 +32,7 @@ type lastDecisions struct {
 	unlisted  *prometheus.Desc
 	forecasts forecastSeries
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu   sync.Mutex
 	last map[observe.Key]*lastDecision
 }

@@ -16,7 +16,7 @@ import (
 
 // Loads records the load of an object and the decisions on it. Its zero value is empty.
 type Loads struct {
-	// mu guards what follows.
+	// mu guards the following.
 	mu      sync.Mutex
 	history loadhistory.History
 	// hasNew is set once a decision was recorded, as opposed to merged.

@@ -23,7 +23,7 @@ type PodStartup struct {
 	byPart *prometheus.HistogramVec
 	whole  prometheus.Histogram
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// scaleUps has the scale-ups some of whose pods are not ready.
 	scaleUps map[observe.Key]scaleUps

@@ -104,7 +104,7 @@ type Record struct {
 
 // asked is when metrics.k8s.io was last requested.
 type asked struct {
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	at time.Time
 }
@@ -176,7 +176,7 @@ type requests struct {
 	// arrived has an element after a response arrived that a decision waits for.
 	arrived chan struct{}
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// pending marks the metrics with a request in progress, left counts them; isAwaited is set while a decision waits.
 	pending   []bool

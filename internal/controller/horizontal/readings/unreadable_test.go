@@ -22,7 +22,7 @@ func (noMetricsServer) Resource(context.Context, string, string) (*metricsv1beta
 	return nil, errors.New("the server is currently unable to handle the request (get pods.metrics.k8s.io)")
 }
 
-// twentyNodes has an object with a pod on each of twenty nodes, of which broken cannot be read for a while.
+// twentyNodes creates an object with a pod on each of twenty nodes, of which broken cannot be read for a while.
 func (w *world) twentyNodes(broken int, hasServer bool) *horizontaltest.Kubelets {
 	w.T.Helper()
 	var nodes []string

@@ -96,7 +96,7 @@ type Record struct {
 
 // changes records changes of the target since its scale was read or written.
 type changes struct {
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// pods is set after pods of the target have changed since its scale was read.
 	pods bool

@@ -18,7 +18,7 @@ type Queue struct {
 	// wake has an element after an item became the first one due.
 	wake chan struct{}
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu      sync.Mutex
 	due     timing.Queue[*entry]
 	entries map[observe.Key]*entry

@@ -63,7 +63,7 @@ type Writer struct {
 	// numbers limits the writes of statuses for their numbers alone.
 	numbers *rate.Limiter
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// wentBack is when resource versions were last found to have gone back.
 	wentBack time.Time
@@ -113,7 +113,7 @@ func (r *Record) Written(version string) { r.last.version, r.last.written = vers
 // lag is the delay of the cache behind an HPA's last status write. Meanwhile the HPA is not decided: its cached state
 // is from before the write.
 type lag struct {
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// isAwaited is set while a decision waits for the cache to contain the last write, awaited is that decision's cause. A
 	// full decision covers one on samples, which covers one on an event.

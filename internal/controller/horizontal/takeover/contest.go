@@ -48,7 +48,7 @@ type Contest struct {
 	// isPaused is set while this installation does not act on the object.
 	isPaused atomic.Bool
 
-	// The detector's lock guards what follows.
+	// The detector's lock guards the following.
 	object acting.Object
 	// isAdded is set while the object exists, isCounted while the series of states counts it under state.
 	isAdded, isCounted bool
@@ -72,7 +72,7 @@ type Config struct {
 // Detector finds the writes of other controllers.
 type Detector struct {
 	Config
-	// mu guards what follows, and the part of each Contest whose comment says so.
+	// mu guards the following, and the part of each Contest whose comment says so.
 	mu      sync.Mutex
 	cluster acting.Cluster
 }

@@ -26,7 +26,8 @@ func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObje
 func targetOf(targets Targets, object *vpav1.VerticalPodAutoscaler) (ownership.Target, recommend.Lookup) {
 	ref := object.Spec.TargetRef
 	if ref == nil {
-		return lookupFailed("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
+		return lookupFailed(
+			"Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
 	}
 	target, err := targets.TargetOf(object.Namespace, ref)
 	if err != nil {

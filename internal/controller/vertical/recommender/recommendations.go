@@ -21,7 +21,7 @@ const maxListed = 5000
 type recommendations struct {
 	target, capped, unlistedObjects *prometheus.Desc
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu         sync.Mutex
 	containers []listedContainer
 	unlisted   int

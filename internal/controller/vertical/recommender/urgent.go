@@ -14,7 +14,7 @@ type urgent struct {
 	// wake has an element if there is one, or if a container ran out of memory.
 	wake chan struct{}
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu    sync.Mutex
 	names map[types.NamespacedName]struct{}
 }

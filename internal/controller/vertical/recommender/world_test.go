@@ -42,7 +42,7 @@ type world struct {
 	objects, pods, events *fcache.FakeControllerSource
 	stop                  func()
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
 	// running has the pods, and milli and bytes the use of each container of the name.
 	running      map[string]*corev1.Pod
@@ -193,14 +193,14 @@ func (w *world) autoscaler(name string, change ...func(*vpav1.VerticalPodAutosca
 	synctest.Wait()
 }
 
-// status returns what is stored of an object.
+// status returns an object's stored status.
 func (w *world) status(name string) *vpav1.VerticalPodAutoscalerStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stored[name].Status.DeepCopy()
 }
 
-// target returns what an object recommends for its one container.
+// target returns an object's target for its one container.
 func (w *world) target(name string) (cpuMilli, memoryBytes int64) {
 	status := w.status(name)
 	if status.Recommendation == nil || len(status.Recommendation.ContainerRecommendations) != 1 {

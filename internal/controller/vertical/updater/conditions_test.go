@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// slow is an API server that takes a second for each status write, or for ever if it is stuck.
+// slow is an API server that takes a second for each status write, or never finishes it if it is stuck.
 type slow struct {
 	mu      sync.Mutex
 	busy    map[string]int      // guarded by mu

@@ -65,7 +65,7 @@ func (p *perPod) compute(room []Group) string {
 	return text
 }
 
-// observe computes the ratio of a metric that proposes nothing: the surge window compares its own with it.
+// observe computes the ratio of a metric without a proposal, with which the surge window compares its own.
 func (p *perPod) observe() {
 	if p.entries > 0 && !p.nothingWanted() {
 		p.result.Ratio, _, _ = p.ratio()
@@ -154,9 +154,6 @@ func (p *perPod) survey(room []Group) {
 		groups[i] = g
 		n[g]++
 		if g != Counted {
-			if sample.NoContainer && g != Ignored {
-				r.NoContainer++
-			}
 			continue
 		}
 		at := arithmetic.Nanos(sample.At)

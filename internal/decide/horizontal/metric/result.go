@@ -99,7 +99,7 @@ type Result struct {
 	// Pending is set if the metric proposes nothing because it has no values yet, or only values that may show the start
 	// of pods.
 	Pending bool
-	// IsStart says that the values may be of the start of the pods: all have become ready a short while ago.
+	// IsStart is set if the values may include the startup of the pods, because all have become ready recently.
 	IsStart bool
 
 	// Ratio is value/target as observed; Adjusted is the ratio with the assumptions for missing and unready pods (equal to

@@ -147,8 +147,8 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	return dst
 }
 
-// isSeen reports whether metric i has single intervals. Also where its average may be of the start of the pods: single
-// intervals count of pods alone whose start had ended before.
+// isSeen reports whether metric i has single intervals. They also count if the average may include the startup of the
+// pods: they are only of pods whose startup had ended before.
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
 	return pods > 0 && (spec.IsCPU() || spec.Type == source.PodEndpoint) &&

@@ -35,20 +35,21 @@ var rewrite = flag.Bool("update", false, "write what the scenarios print into te
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // TestScenarios plays the files in testdata. A file is a sequence of blocks, each of them sentences (#), commands, a
-// line of dashes and what must be printed. State goes from block to block until the next policy.
+// line of dashes and the expected output. Blocks continue the state of the last one until the next policy.
 //
 //	policy mode=Recreate min=2 tolerance=0.5 divergences=default
-//	                       a new object; further: lifetime=12h, threshold=0.1, skip-budget, higher=cpu or lower=memory (an
-//	                       eviction requirement), boost=1m
-//	workload configured=4  how many pods there should be; further: job, unknown, node=2000/4096 (its CPU in milli and its
-//	                       memory in MiB), others=500/0 (what other pods on it request), conflict=cpu
-//	recommend 500/200      target of CPU in milli and memory in MiB, "-" for none; further: lower=400/100 upper=600/300
-//	pod web-1 100/200      what it requests; further: pending, waiting (for a node), unready, age=1h, oom=2m/1m (ran for, ended
-//	                       ago), resize=Deferred, gen=2, crashing, by=ReplicaSet/b, limits=200/400, spec=200/400, boosted=50/200,
-//	                       restart, admitted, resized=1m, since=1m (of resize), used=50/90 (what it uses; unknown without);
-//	                       *3 after the name makes several, gone removes it
-//	restarted              another process goes on: it knows no state, and the last pass's condition
-//	pass at=1m             one pass; further: web-1=disallowed (or infeasible, failed): the API server's answer
+//	                       a new object; further: lifetime=12h, threshold=0.1, skip-budget, higher=cpu or
+//	                       lower=memory (an eviction requirement), boost=1m
+//	workload configured=4  the desired number of pods; further: job, unknown, node=2000/4096 (its CPU in milli and
+//	                       its memory in MiB), others=500/0 (the requests of other pods on it), conflict=cpu
+//	recommend 500/200      target of CPU in milli and memory in MiB, "-" for none; further: lower=400/100
+//	                       upper=600/300
+//	pod web-1 100/200      its requests; further: pending, waiting (for a node), unready, age=1h, oom=2m/1m (ran for,
+//	                       ended ago), resize=Deferred, gen=2, crashing, by=ReplicaSet/b, limits=200/400,
+//	                       spec=200/400, boosted=50/200, restart, admitted, resized=1m, since=1m (of resize),
+//	                       used=50/90 (its usage; unknown without); *3 after the name makes several, gone removes it
+//	restarted              a new process: without a state, and with the condition of the last pass
+//	pass at=1m             one pass; further: web-1=disallowed (or infeasible, failed): the API server's response
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -35,7 +35,7 @@ func (w *world) inspected(key observe.Key, each func(*horizontal.Decision)) {
 	}
 }
 
-// counted returns how many there are of something that the world's lock guards; it begins anew.
+// counted returns and resets a counter that the world's lock guards.
 func (w *world) counted(n *int) (counted int) {
 	w.Set(func() { counted, *n = *n, 0 })
 	return counted

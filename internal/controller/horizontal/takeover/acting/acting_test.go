@@ -19,7 +19,7 @@ var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 type step struct {
 	// at is the time since the start.
 	at time.Duration
-	// do is what happens; nil if only time passes.
+	// do plays an event; nil if only time passes.
 	do   func(*stage)
 	want State
 }

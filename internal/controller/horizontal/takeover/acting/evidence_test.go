@@ -22,7 +22,8 @@ func (c *Cluster) hasEvidenceByWalk(namespace string, now time.Time, ago time.Du
 	return false
 }
 
-// TestEvidenceAsByWalk: the evidence equals that of an iteration over all namespaces, whatever happens in a few.
+// TestEvidenceAsByWalk: after any changes in a few namespaces, the evidence equals that of an iteration over all
+// namespaces.
 func TestEvidenceAsByWalk(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -43,7 +43,7 @@ type Watcher struct {
 	checksStatus bool
 	wake         func()
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu    sync.Mutex
 	kills []Kill
 	// claims has the evictions that no pod's status has confirmed yet, evicted the pods whose statuses could confirm one,

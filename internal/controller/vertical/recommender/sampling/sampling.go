@@ -70,7 +70,7 @@ type Sampler struct {
 	log       logr.Logger
 	contended *contended
 
-	// mu guards what follows, and all objects.
+	// mu guards the following, and all objects.
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*object
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
@@ -280,11 +281,11 @@ func loadAt(minutes float64) float64 {
 }
 
 // explanation is what is said of a row whose load is within the tolerance.
-func explanation(row *view.Row) (answer string, lines []view.Line) {
+func explanation(row *view.Row) (answer string, lines []output.Line) {
 	percent, pods := targetPercent**row.Load.Ratio, *row.Current
 	begins := time.Now().Truncate(15 * time.Second).Add(6 * time.Minute).Format(time.TimeOnly)
 	return fmt.Sprintf("Stays at %d: CPU is at %.0f %% (target %d %%), which takes %d pods; schedule \"batch\" starts at %s with minReplicas %d.",
-			*row.Desired, percent, targetPercent, *row.Desired, begins, *row.Min+2), []view.Line{
+			*row.Desired, percent, targetPercent, *row.Desired, begins, *row.Min+2), []output.Line{
 			{Text: "Decision, 3 s ago", IsHeading: true},
 			{Label: "result", Text: fmt.Sprintf("stay at %d", *row.Desired), IsStrong: true},
 			{Label: "metric 1", Text: fmt.Sprintf("cpu of pods: %s of the target; %d of %d pods count", row.Load.Text, pods-1, pods)},
@@ -322,7 +323,7 @@ func hostile() *view.Object {
 	for i := range object.History.Changes {
 		object.History.Changes[i].Limit = markup
 	}
-	object.Lines = []view.Line{{Text: markup, IsHeading: true}, {Label: markup, Text: markup}}
+	object.Lines = []output.Line{{Text: markup, IsHeading: true}, {Label: markup, Text: markup}}
 	object.Notes = []view.Note{{What: markup, Why: markup}}
 	for i := range object.Metrics {
 		object.Metrics[i].Name, object.Metrics[i].Failure = markup, markup
@@ -461,7 +462,7 @@ func vertical(row view.Row) *view.Object {
 	}
 	const summary = "Recommends cpu 350m and memory 410Mi for container main; the next pass changes 1 of 2 pods: gateway-6c8d9-abcde would be " +
 		"evicted, because a request is outside of the recommended bounds, or missing."
-	return &view.Object{Row: row, Summary: summary, Notes: []view.Note{}, Lines: []view.Line{}, Manifest: "kind: VerticalPodAutoscaler\n", Vertical: &view.Vertical{
+	return &view.Object{Row: row, Summary: summary, Notes: []view.Note{}, Lines: []output.Line{}, Manifest: "kind: VerticalPodAutoscaler\n", Vertical: &view.Vertical{
 		Mode: row.Mode, Containers: []view.VerticalContainer{{Name: "main", Samples: 9874, Resources: []view.VerticalResource{cpu, memory}}},
 		Pods: []view.VerticalPod{
 			{Name: "gateway-6c8d9-abcde", Requests: "cpu 500m, memory 256Mi", Says: []string{"to be changed: memory is below the lower bound"}},

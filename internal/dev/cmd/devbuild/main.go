@@ -40,18 +40,7 @@ func run(ctx context.Context) error {
 		return build.CompileTests(ctx, config, *race, flag.Args())
 	}
 
-	ours := []string{"devcluster", "plimsoll"}
-	theirs := build.ControlPlane()
-	if *only != "" {
-		ours, theirs = append(ours, build.Pause, build.RequestExporter, build.MemoryServer),
-			append(theirs, build.Kubelet, build.UpstreamRecommender, build.UpstreamUpdater)
-		wanted := strings.Split(*only, ",")
-		keep := func(name string) bool { return !slices.Contains(wanted, name) }
-		ours, theirs = slices.DeleteFunc(ours, keep), slices.DeleteFunc(theirs, keep)
-	}
-	drop := func(name string) bool { return slices.Contains(strings.Split(*without, ","), name) }
-	ours, theirs = slices.DeleteFunc(ours, drop), slices.DeleteFunc(theirs, drop)
-
+	ours, theirs := partsOf(*only, *without)
 	for _, config := range []build.Config{{BinDir: *binDir, Kubernetes: *kubernetes, Parts: theirs}, {Parts: ours}} {
 		if len(config.Parts) == 0 {
 			continue
@@ -66,6 +55,20 @@ func run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// partsOf are the wanted parts: those of this repository, and the others, among them names that no part has.
+func partsOf(only, without string) (ours, theirs []string) {
+	ours, theirs = []string{"devcluster", "plimsoll"}, build.ControlPlane()
+	if only != "" {
+		all := append(ours, build.Pause, build.RequestExporter, build.MemoryServer)
+		isOther := func(name string) bool { return !slices.Contains(all, name) }
+		theirs = strings.Split(only, ",")
+		ours = slices.DeleteFunc(slices.Clone(theirs), isOther)
+		theirs = slices.DeleteFunc(theirs, func(name string) bool { return !isOther(name) })
+	}
+	drop := func(name string) bool { return slices.Contains(strings.Split(without, ","), name) }
+	return slices.DeleteFunc(ours, drop), slices.DeleteFunc(theirs, drop)
 }
 
 // isTerminal is good enough to choose how progress is shown.

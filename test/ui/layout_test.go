@@ -88,6 +88,9 @@ func TestLayout(t *testing.T) {
 			value[string](p, `location.hash = "#/"`)
 			p.waitFor("the overview", `!document.querySelector("#overview").hidden`)
 			p.checkLayout("overview", scheme, width, 720)
+			if width == 600 && !value[bool](p, `document.querySelector("td.c-target").checkVisibility()`) {
+				t.Errorf("%s, %d: the card has no target", scheme, width)
+			}
 			p.find("production")
 			p.checkLayout("long-names", scheme, width, 720)
 			p.find("")

@@ -155,7 +155,7 @@ func (o *options) run(ctx context.Context, args []string, now time.Time) error {
 	}
 	if o.output == outputHTML && flags.IsTerminal(o.out) {
 		return cmderror.Usage(&cmderror.Error{What: "the report is a page for a browser, and this is a terminal",
-			Next: "write it to a file: plimsoll report " + strings.Join(args, " ") + " > report.html"})
+			Next: "write it to a file: add > report.html to this command"})
 	}
 	if object.Namespace, err = flags.Namespace(o.kube); err != nil {
 		return err

@@ -173,8 +173,8 @@ func printFlag(b *strings.Builder, f *pflag.Flag, width int) {
 	if kind != "" {
 		name += " " + kind
 	}
-	if f.DefValue != "" && f.DefValue != "[]" && f.DefValue != "false" {
-		byDefault := "(default " + f.DefValue + ")"
+	if value := defaultOf(f); value != "" && value != "false" {
+		byDefault := "(default " + value + ")"
 		if len(name)+1+len(byDefault) <= width {
 			name += " " + byDefault
 		} else {
@@ -183,4 +183,12 @@ func printFlag(b *strings.Builder, f *pflag.Flag, width int) {
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	fmt.Fprintf(b, "%s\n%*s%s\n", name, indent, "", output.Wrap(text, width, indent, indent))
+}
+
+// defaultOf is the default as a person types it: pflag writes brackets around that of a list.
+func defaultOf(f *pflag.Flag) string {
+	if list, isList := strings.CutPrefix(f.DefValue, "["); isList && strings.HasSuffix(list, "]") {
+		return strings.TrimSuffix(list, "]")
+	}
+	return f.DefValue
 }

@@ -66,6 +66,7 @@ func TestSharedFlagsLast(t *testing.T) {
 		Run: func(*cobra.Command, []string) {},
 	}
 	cmd.Flags().String("zone", "", "Where.")
+	cmd.Flags().StringSlice("modes", []string{"both"}, "How.")
 	genericclioptions.NewConfigFlags(true).AddFlags(cmd.Flags())
 	flags.AddFinder(cmd.Flags(), &leader.Finder{})
 	var prometheus flags.Prometheus
@@ -81,7 +82,8 @@ func TestSharedFlagsLast(t *testing.T) {
 	at := 0
 	for _, part := range []string{
 		"some words some words some words some words some words some words some words\n", "  a name    what", "\n            ",
-		"  # Why and how", "\n  # how and", " \\\n    --namespace=", "\nFlags:\n", "--help", "--zone string\n      Where.\n",
+		"  # Why and how", "\n  # how and", " \\\n    --namespace=", "\nFlags:\n",
+		"--help", "--modes strings (default both)\n", "--zone string\n      Where.\n",
 		"\nFlags about Plimsoll's controller:\n  --controller-address", "--controller-port",
 		"\nFlags about Prometheus, for the load of the past:\n", "--history-rate-window", "--prometheus-address",
 		"\nFlags of kubectl, about the cluster:\n", "--namespace",

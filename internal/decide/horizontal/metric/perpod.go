@@ -154,6 +154,9 @@ func (p *perPod) survey(room []Group) {
 		groups[i] = g
 		n[g]++
 		if g != Counted {
+			if g == Lacking || sample.NoContainer && g != Ignored {
+				r.NoContainer++
+			}
 			continue
 		}
 		at := arithmetic.Nanos(sample.At)

@@ -32,12 +32,14 @@ const (
 )
 
 // colours are those of the levels.
-var colours = [...]string{OK: "32", Unknown: "36", Warning: "33", Problem: "1;31"}
+var colours = [...]output.Colour{
+	OK: output.Green, Unknown: output.Cyan, Warning: output.Yellow, Problem: output.BoldRed,
+}
 
 func (s *Style) level(level Level) string {
 	text := fmt.Sprintf("%-*s", levelWidth, level)
 	if s.InColour {
-		return "\x1b[" + colours[level] + "m" + text + "\x1b[0m"
+		return colours[level].On(text)
 	}
 	return text
 }

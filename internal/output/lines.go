@@ -73,17 +73,29 @@ func (p *Page) Table(label string, rows [][]string) {
 
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// WriteLines prints lines. Strong emphasizes those that stand out; nil leaves them as they are.
-func WriteLines(w io.Writer, all []Line, strong func(string) string) error {
+// Form is how lines are printed.
+type Form struct {
+	// Width is how many columns a line has; 0 breaks none.
+	Width int
+	// IsColoured says that lines which stand out are bold.
+	IsColoured bool
+}
+
+// WriteLines prints lines. A line that is broken goes on below where its text begins.
+func WriteLines(w io.Writer, all []Line, form Form) error {
+	const further = 2 // below a heading
 	var text strings.Builder
 	for line := range slices.Values(all) {
 		// A name with a line break, which an API may have, makes no line of its own.
 		line.Label, line.Text = inLine.Replace(line.Label), inLine.Replace(line.Text)
-		if line.IsStrong && strong != nil {
-			line.Text = strong(line.Text)
+		if line.IsStrong && form.IsColoured {
+			line.Text = Bold.On(line.Text)
 		}
-		if !line.IsHeading {
-			line.Text = fmt.Sprintf("  %-*s %s", labelWidth, line.Label, line.Text)
+		if line.IsHeading {
+			line.Text = Wrap(line.Text, form.Width, 0, further)
+		} else {
+			label := fmt.Sprintf("  %-*s ", labelWidth, line.Label)
+			line.Text = label + Wrap(line.Text, form.Width, columns(label), len("  ")+labelWidth+len(" "))
 		}
 		text.WriteString(strings.TrimRight(line.Text, " ") + "\n")
 	}

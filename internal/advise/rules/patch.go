@@ -2,6 +2,8 @@ package rules
 
 import (
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -49,6 +51,17 @@ func (p *Patch) Command() string {
 		command += " -n " + output.ShellQuote(namespace)
 	}
 	return output.CommandToCluster(command+operations, p.ClusterFlags)
+}
+
+// isCovered reports whether another patch does the same, or gives the same fields other values: of two, one holds.
+func (p *Patch) isCovered(by *Patch) bool {
+	if by == nil || p.Object != by.Object || p.IsLocal != by.IsLocal || p.Create != nil || by.Create != nil {
+		return false
+	}
+	return slices.EqualFunc(p.Operations, by.Operations, func(a, b Operation) bool {
+		const replace = "replace"
+		return a.Op == b.Op && a.Path == b.Path && (a.Op == replace || reflect.DeepEqual(a.Value, b.Value))
+	})
 }
 
 // json are the operations in one line.

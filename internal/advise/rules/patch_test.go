@@ -113,3 +113,66 @@ func TestLocalPatch(t *testing.T) {
 		}
 	}
 }
+
+// TestPatchOnce: where two rules would patch the same field of an object, the worse finding has the patch, and the other
+// one names it.
+func TestPatchOnce(t *testing.T) {
+	const manifest = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: a
+        resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {cpu: 500m, memory: 1Gi}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 5
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 95}}}]
+`
+	c := &objects.Collection{}
+	manifests.Add(c, "web.yaml", strings.NewReader(manifest))
+	findings := map[string]Finding{}
+	for _, f := range Run(c, All()).Findings {
+		findings[f.Rule.Name] = f
+	}
+	worse, less := findings["target-beyond-limit"], findings["target-without-headroom"]
+	if worse.Rule == nil || worse.Patch == nil || less.Rule == nil || less.Patch != nil ||
+		!strings.HasSuffix(less.Remedy, "The patch of target-beyond-limit mends this too.") {
+		t.Errorf("%+v\n%+v", worse, less)
+	}
+}
+
+// TestPatchesOfOthers: a patch covers one of the same fields of the same object alone.
+func TestPatchesOfOthers(t *testing.T) {
+	web, shop := &objects.Object{Name: "web"}, &objects.Object{Name: "shop"}
+	one := func(o *objects.Object, op, path string, value any) *Patch {
+		return &Patch{Object: o, Operations: []Operation{{Op: op, Path: path, Value: value}}}
+	}
+	for name, tt := range map[string]struct {
+		p, by *Patch
+		want  bool
+	}{
+		"the same":              {one(web, "add", "/spec/a", 1), one(web, "add", "/spec/a", 1), true},
+		"another value":         {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/a", 2), true},
+		"another object":        {one(web, "replace", "/spec/a", 1), one(shop, "replace", "/spec/a", 1), false},
+		"another field":         {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/b", 1), false},
+		"both add to a list":    {one(web, "add", "/spec/a/-", 1), one(web, "add", "/spec/a/-", 2), false},
+		"both create an object": {&Patch{Object: web, Create: map[string]any{}}, &Patch{Object: web, Create: map[string]any{}}, false},
+		"there is no other one": {one(web, "add", "/spec/a", 1), nil, false},
+	} {
+		if got := tt.p.isCovered(tt.by); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -142,7 +143,21 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 			cmp.Compare(a.Object.Place.File, b.Object.Place.File), cmp.Compare(a.Object.Place.Line, b.Object.Place.Line),
 			cmp.Compare(b.Rule.Level, a.Rule.Level))
 	})
+	patchOnce(report.Findings)
 	return report
+}
+
+// patchOnce leaves a patch to the first of several findings, which is the worst, where others of the object would patch
+// the same.
+func patchOnce(all []Finding) {
+	for i := range all {
+		for k := range all[:i] {
+			if all[i].Patch != nil && all[i].Object == all[k].Object && all[i].Patch.isCovered(all[k].Patch) {
+				all[i].Patch = nil
+				all[i].Remedy = strings.TrimLeft(all[i].Remedy+" The patch of "+all[k].Rule.Name+" mends this too.", " ")
+			}
+		}
+	}
 }
 
 // unexamined says of what the rules know too little.

@@ -15,8 +15,28 @@ import (
 // indent is where texts of a finding stand.
 const indent = 11
 
-// Text writes the findings object by object, with the patches, in lines of that width.
-func Text(w io.Writer, report *rules.Report, width int) error {
+// Style is how findings are printed for people.
+type Style struct {
+	// Width is how many columns a line has; 0 breaks none.
+	Width int
+	// InColour has the levels in colours.
+	InColour bool
+}
+
+// colours are those of the levels.
+var colours = [...]output.Colour{rules.Advice: output.Cyan, rules.Warning: output.Yellow, rules.Error: output.BoldRed}
+
+func (s *Style) level(level rules.Level) string {
+	text := fmt.Sprintf("%-8s", level)
+	if s.InColour {
+		return colours[level].On(text)
+	}
+	return text
+}
+
+// Text writes the findings object by object, with the patches.
+func Text(w io.Writer, report *rules.Report, style Style) error {
+	width := style.Width
 	var out strings.Builder
 	var last string
 	for _, f := range report.Findings {
@@ -27,7 +47,7 @@ func Text(w io.Writer, report *rules.Report, width int) error {
 			fmt.Fprintf(&out, "%s\n", title(f.Object))
 			last = key
 		}
-		writeFinding(&out, &f, width)
+		writeFinding(&out, &f, &style)
 	}
 	if last != "" {
 		out.WriteByte('\n')
@@ -67,8 +87,9 @@ func place(p objects.Place, field objects.Field) string {
 	return fmt.Sprintf("%s:%d", p.File, p.LineOf(field))
 }
 
-func writeFinding(out *strings.Builder, f *rules.Finding, width int) {
-	line := fmt.Sprintf("  %-8s %-32s %s", f.Rule.Level, f.Rule.Name, f.Field)
+func writeFinding(out *strings.Builder, f *rules.Finding, style *Style) {
+	width := style.Width
+	line := fmt.Sprintf("  %s %-32s %s", style.level(f.Rule.Level), f.Rule.Name, f.Field)
 	if at := place(f.Object.Place, f.Field); at != "" {
 		line += "  (" + at + ")"
 	}

@@ -227,6 +227,9 @@ func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Re
 		}
 		r.Samples = append(r.Samples, s.sampleOf(v))
 	}
+	for i := range min(len(requests), len(r.Samples)) {
+		r.Samples[i].NoContainer = !r.Samples[i].Present && requests[i].Missing == metric.ContainerNotFound
+	}
 	return r
 }
 

@@ -313,8 +313,9 @@ func (m maker) total(spec *source.Spec) metric.Reading {
 func (m maker) perPod(pods int) metric.Reading {
 	var r metric.Reading
 	for range pods {
-		r.Samples = append(r.Samples, m.sample())
-		r.Requests = append(r.Requests, m.request())
+		sample, request := m.sample(), m.request()
+		sample.NoContainer = !sample.Present && request.Missing == metric.ContainerNotFound
+		r.Samples, r.Requests = append(r.Samples, sample), append(r.Requests, request)
 	}
 	if m.pick("intervals", 0, 1) == 1 {
 		for range pods {

@@ -80,14 +80,20 @@ func spoken(seed uint64) situation {
 func (m maker) aboutZero(s *situation) {
 	s.policy.MinReplicas, s.policy.WorkloadAutoscaler = 0, &horizontal.WorkloadAutoscaler{}
 	s.policy.WorkloadAutoscaler.Zero.CooldownPeriod = m.duration("cooldown", 5*time.Minute)
-	s.observation.Target.SpecReplicas = int32(m.pick("about zero", 0, 2))
+	s.observation.Target.SpecReplicas = int32(m.pick("about zero", 0, 4))
 	s.policy.Metrics = []source.Spec{{
 		Type: source.ExternalScaler, Name: "jobs", Identity: "1",
 		Target: source.Target{Type: source.AverageValue, Milli: 1000},
 	}}
+	if m.pick("of itself", 0, 1) == 1 {
+		s.policy.Metrics[0].Type, s.policy.Metrics[0].ActivationMilli = source.External, 1000*m.pick("activation", 0, 9)
+	}
 	s.observation.Readings = []metric.Reading{{
-		Series: []int64{1000 * m.pick("jobs", 0, 2)}, Activity: metric.Activity(m.pick("activity", 0, 2)),
+		Series: []int64{1000 * m.pick("jobs", 0, 4)}, Activity: metric.Activity(m.pick("activity", 0, 2)),
 	}}
+	if b := s.policy.Behavior; b != nil && m.pick("at once", 0, 1) == 1 {
+		b.Down.Stabilization = 0
+	}
 	if m.pick("idle", 0, 1) == 1 {
 		s.state.IdleSince = s.now.Add(-m.duration("idle for", 10*time.Minute))
 	}
@@ -96,7 +102,7 @@ func (m maker) aboutZero(s *situation) {
 // TestSentences plays random decisions, and checks of each sentence that the limits that it names are what makes the
 // count, that the change that it announces comes, and that it shows nothing unknown as 0.
 func TestSentences(t *testing.T) {
-	named, announced := map[string]int{}, 0
+	named, announced, toZero := map[string]int{}, 0, 0
 	for i := range *seeds {
 		seed := *firstSeed + uint64(i)
 		of := saidOf(spoken(seed))
@@ -113,11 +119,15 @@ func TestSentences(t *testing.T) {
 		for _, limit := range of.sentence.Limits {
 			named[limit.Name()]++
 		}
-		if of.sentence.Next != nil {
+		if next := of.sentence.Next; next != nil {
 			announced++
+			if next.Replicas == 0 {
+				toZero++
+			}
 		}
 	}
-	t.Logf("seeds from %d on; limits named: %v; %d changes announced", *firstSeed, named, announced)
+	t.Logf("seeds from %d on; limits named: %v; %d changes announced, %d of them to 0", *firstSeed, named, announced,
+		toZero)
 	want := []string{"active_metric", "assumed_values", "cooldown", "fewer_pods", "inactive", "maintenance", "max_replicas",
 		"min_replicas", "more_pods", "newer_samples", "paused", "scale_down_rate", "scale_up_rate", "stabilization",
 		"sync_period", "tolerance", "unusable"}
@@ -126,8 +136,8 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%s is never named: %v", name, slices.Sorted(maps.Keys(named)))
 		}
 	}
-	if announced < *seeds/50 {
-		t.Errorf("%d changes are announced", announced)
+	if announced < *seeds/50 || toZero < *seeds/500 {
+		t.Errorf("%d changes are announced, %d of them to 0", announced, toZero)
 	}
 }
 
@@ -157,13 +167,16 @@ func checkNext(t *testing.T, of *said) {
 	}
 	play := of.situation
 	play.policy.Metrics = slices.Clone(play.policy.Metrics)
-	if d.Desired != d.Current {
+	if d.Desired != d.Current && !d.Zero.IsPossible {
 		// The load stays: what is asked for does not depend on the count.
 		play.policy.Metrics, play.policy.Tolerance = []source.Spec{queue()}, metric.Tolerance{}
 		if play.policy.WorkloadAutoscaler != nil {
 			play.policy.WorkloadAutoscaler, play.policy.MinReplicas = nil, max(1, play.policy.MinReplicas)
 		}
 		play.observation.Readings = []metric.Reading{length(max(0, d.Proposed.Replicas))}
+	}
+	if d.Desired != d.Current && d.Zero.IsPossible && !isOneTotal(&play) {
+		return
 	}
 	play.observation.Target.SpecReplicas = d.Desired
 	if !d.IsLoweringHeld {
@@ -196,6 +209,12 @@ func checkNext(t *testing.T, of *said) {
 	if got := at(next.After.Add(time.Millisecond)); got != next.Replicas {
 		t.Errorf("after %s the count is %d, announced was %d", next.After, got, next.Replicas)
 	}
+}
+
+// isOneTotal reports whether the only metric asks for the same whatever the count is.
+func isOneTotal(s *situation) bool {
+	return len(s.policy.Metrics) == 1 && s.policy.Metrics[0].Type.HasValueWithoutPods() &&
+		s.policy.Metrics[0].Target.Type == source.AverageValue && s.policy.Tolerance == metric.Tolerance{}
 }
 
 // later is the same at another time: all that is observed is as old as it was.

@@ -245,7 +245,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	t := MetricTrace{
 		Name: spec.GivenName, Metric: spec.Measured(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
-		SetAside: r.setAside(result), OfOthers: r.podsOfOthers(result), StartMilli: result.StartMilli,
+		SetAside: r.setAside(i), OfOthers: r.podsOfOthers(result), StartMilli: result.StartMilli,
 		SharedMilli: result.SharedMilli, MovedMilli: result.MovedMilli,
 		ReadFrom: ownMetric{r, i}.readFrom(), Unsampled: result.Counts.Unsampled,
 	}
@@ -276,13 +276,26 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	return t
 }
 
-// setAside are the pods that do not count for the metric, without those that were not asked.
-func (r *Result) setAside(result *metric.Result) []PodPart {
+// setAside are the pods that do not count for metric i, without those that were not asked.
+func (r *Result) setAside(i int) []PodPart {
 	var parts []PodPart
-	for i, group := range result.Groups {
-		if group != metric.Counted && group != metric.Unsampled {
-			parts = append(parts, PodPart{Name: r.Observation.Pods[i].Name, Group: group.String()})
+	for pod, group := range r.Decision.Metrics[i].Groups {
+		if group == metric.Counted || group == metric.Unsampled {
+			continue
 		}
+		if group == metric.Missing && r.hasNoContainer(i, pod) {
+			group = metric.Lacking
+		}
+		parts = append(parts, PodPart{Name: r.Observation.Pods[pod].Name, Group: group.String()})
 	}
 	return parts
+}
+
+// hasNoContainer reports whether a pod does not have the container that metric i names.
+func (r *Result) hasNoContainer(i, pod int) bool {
+	if i >= len(r.Observation.Readings) {
+		return false
+	}
+	samples := r.Observation.Readings[i].Samples
+	return pod < len(samples) && samples[pod].NoContainer
 }

@@ -30,7 +30,7 @@ func (r *Result) WriteText(w io.Writer, style Style) error {
 		}
 		r.writeNumbers(p, next)
 	}
-	return output.WriteLines(w, p.All(), style.Bold)
+	return output.WriteLines(w, p.All(), style.Form)
 }
 
 // writeHead prints what the decision is about, and these two lines.

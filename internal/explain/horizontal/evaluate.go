@@ -63,7 +63,10 @@ func Evaluate(
 
 // input is what a sentence is made of, without the history.
 func (r *Result) input() summary.Input {
-	return summary.Input{Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown}
+	return summary.Input{
+		Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown,
+		LimitedSince: r.Step.Autoscaler().LimitedSince(),
+	}
 }
 
 // Evaluator decides the steps of a stream and carries each object's history

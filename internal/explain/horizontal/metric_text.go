@@ -26,7 +26,7 @@ func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 	}
 	if result.Failure != nil {
 		p.Detail("failed", result.Failure.Message)
-		r.writePods(p, result, allPods)
+		r.writePods(p, i, allPods)
 		return
 	}
 	p.Detail("value", r.valueText(spec, result))
@@ -38,7 +38,7 @@ func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 		p.Detail("left out", text)
 	}
 	p.Detail("usage ratio", r.ratioText(result))
-	r.writePods(p, result, allPods)
+	r.writePods(p, i, allPods)
 	p.Detail("proposed", proposalText(spec, result))
 	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
 		p.Detail("surge", surgeText(spec, s))
@@ -170,13 +170,14 @@ func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 const maxNames = 5
 
 // writePods prints how many pods count, and names the others by group.
-func (r *Result) writePods(p *output.Page, result *metric.Result, allPods bool) {
+func (r *Result) writePods(p *output.Page, i int, allPods bool) {
+	result := &r.Decision.Metrics[i]
 	if result.Groups == nil {
 		return
 	}
 	names := map[string][]string{}
 	var groups []string
-	for _, part := range r.setAside(result) {
+	for _, part := range r.setAside(i) {
 		if names[part.Group] == nil {
 			groups = append(groups, part.Group)
 		}

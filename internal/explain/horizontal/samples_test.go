@@ -33,7 +33,7 @@ func TestSamplesText(t *testing.T) {
 			p := &output.Page{}
 			writeSamples(p, c.samples)
 			var text strings.Builder
-			if err := output.WriteLines(&text, p.All(), nil); err != nil {
+			if err := output.WriteLines(&text, p.All(), output.Form{}); err != nil {
 				t.Fatal(err)
 			}
 			if got := text.String(); got != c.want {

@@ -23,7 +23,7 @@ func (e *Explanation) WriteText(w io.Writer, style Style) error {
 	} else {
 		lines = append(lines, e.numbers()...)
 	}
-	return output.WriteLines(w, lines, style.Bold)
+	return output.WriteLines(w, lines, style.Form)
 }
 
 // numbers are those that the sentence rests on, and what comes next.

@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
@@ -339,7 +340,7 @@ func TestEachPod(t *testing.T) {
 func textOf(t *testing.T, e *Explanation) string {
 	t.Helper()
 	var text bytes.Buffer
-	if err := e.WriteText(&text); err != nil {
+	if err := e.WriteText(&text, output.Form{}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -15,25 +15,21 @@ import (
 // Summary is the explanation in one sentence: what is recommended, and what happens to the pods.
 func (e *Explanation) Summary() string {
 	if problem := e.Step.Snapshot.Target.Problem; problem != "" && len(e.Published) == 0 {
-		return sentenceOf("Recommends nothing: " + problem)
+		return summary.SentenceOf("Recommends nothing: " + problem)
 	}
 	recommended, verb := e.Published, "Recommends "
 	if len(recommended) == 0 {
 		recommended, verb = e.Recommended.Recommendations, "Is about to recommend "
 	}
 	if len(recommended) == 0 {
-		return sentenceOf("Recommends nothing yet: no checkpoint has samples")
+		return summary.SentenceOf("Recommends nothing yet: no checkpoint has samples")
 	}
 	first := &recommended[0]
 	text := fmt.Sprintf("%s%s for container %s", verb, amountsText(first.Target), first.Container)
 	if more := len(recommended) - 1; more > 0 {
 		text += fmt.Sprintf(" and more for %d others", more)
 	}
-	return sentenceOf(text + "; " + e.ofPods())
-}
-
-func sentenceOf(text string) string {
-	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ". ") + "."
+	return summary.SentenceOf(text + "; " + e.ofPods())
 }
 
 // ofPods is what the updater's next pass does with the pods, or why it does nothing.

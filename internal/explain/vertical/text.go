@@ -24,10 +24,10 @@ import (
 )
 
 // WriteText writes the explanation as text.
-func (e *Explanation) WriteText(w io.Writer) error {
+func (e *Explanation) WriteText(w io.Writer, form output.Form) error {
 	p := &output.Page{}
 	p.Title(e.Summary())
-	return output.WriteLines(w, append(p.All(), e.Lines()...), nil)
+	return output.WriteLines(w, append(p.All(), e.Lines()...), form)
 }
 
 // Lines are all that it says beside the sentence.

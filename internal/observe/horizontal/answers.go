@@ -122,8 +122,19 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 		}
 	}
 	s.cutRecent()
+	a.markNoContainer(spec, s.reading.Samples)
 	s.reading.Requests = a.requests(i)
 	return s.reading
+}
+
+// markNoContainer marks the samples of pods that do not have the container which the metric names.
+func (a *Answers) markNoContainer(spec *source.Spec, of []metric.Sample) {
+	if spec.Container == "" {
+		return
+	}
+	for i := range of {
+		of[i].NoContainer = !of[i].Present && !a.pods[i].RunsThroughout(spec.Container)
+	}
 }
 
 // excessive describes a value that no container can have used. An impossible value of one resource discredits the

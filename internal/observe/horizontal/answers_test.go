@@ -19,6 +19,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"k8s.io/utils/ptr"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -110,7 +111,7 @@ func TestResource(t *testing.T) {
 			reason: "only the named container counts; a pod that lacks it has no value",
 			spec:   cpuOfB,
 			items:  []metricsv1beta1.PodMetrics{used("p1", "1", "2"), used("p2", "1"), used("p3", "1", "")},
-			want:   metric.Reading{Samples: []metric.Sample{sampleOf(2000), {}, {}}},
+			want:   metric.Reading{Samples: []metric.Sample{sampleOf(2000), {NoContainer: true}, {NoContainer: true}}},
 		},
 		"duplicates": {
 			reason: "of two values for a pod the later one holds, among the pods and outside",
@@ -163,6 +164,37 @@ func TestResource(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoContainer: a pod without the container that the metric names is told from one without a sample of it.
+func TestNoContainer(t *testing.T) {
+	pods := observe.PodsOf([]*corev1.Pod{podOf("p1", "100m", "100m"), podOf("p2", "100m"), podOf("p3", "100m", "100m")})
+	answers := NewAnswers(policyOf(divergence.Default, cpuOfB, cpuAverage), pods)
+	list := &metricsv1beta1.PodMetricsList{Items: []metricsv1beta1.PodMetrics{used("p1", "1", "2"), used("p2", "1")}}
+	for name, got := range map[string][]metric.Sample{
+		"metrics.k8s.io": answers.Resource(0, list).Samples,
+		"kubelets":       answers.Measured(0, usageOfSome{sampleOf(2000), {}, {}}).Samples,
+	} {
+		if diff := cmp.Diff([]metric.Sample{sampleOf(2000), {NoContainer: true}, {}}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := answers.Measured(1, usageOfSome{sampleOf(1000), {}, {}}).Samples; got[1].NoContainer {
+		t.Error("a metric of whole pods names no container")
+	}
+}
+
+// usageOfSome has the samples of pods, of which some have none.
+type usageOfSome []metric.Sample
+
+func (u usageOfSome) IsEmpty() bool { return len(u) == 0 }
+
+func (u usageOfSome) Sample(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Sample { return u[pod] }
+
+func (u usageOfSome) Recent(int, *source.Spec, arithmetic.Mode) metric.Recent { return metric.Recent{} }
+
+func (u usageOfSome) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample {
+	return metric.Sample{}
 }
 
 func TestFarTooManyItems(t *testing.T) {

@@ -52,6 +52,7 @@ func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 	if hasEarlier {
 		s.reading.Earlier = b.earlier
 	}
+	a.markNoContainer(spec, s.reading.Samples)
 	s.reading.Requests = a.requests(i)
 	return s.reading
 }

@@ -1,10 +1,13 @@
 package horizontal
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
@@ -35,6 +38,20 @@ func (a Autoscaler) IsOverridden() bool { return a.shows(statusreport.ReplicasOv
 
 // ScaledToZero reports whether the object's status shows that its controller scaled the target to zero.
 func (a Autoscaler) ScaledToZero() bool { return a.shows(statusreport.ScaledToZero) }
+
+// LimitedSince returns since when the object's status shows that more than maxReplicas is asked for; zero if it does not.
+// ScalingLimited keeps its time while its reason changes. A change of the count that is later is the begin: since then
+// the count has been maxReplicas.
+func (a Autoscaler) LimitedSince() time.Time {
+	c := a.Condition(statusreport.ScalingLimited)
+	if c.Status != condition.True || c.Reason != behavior.TooManyReplicas.String() {
+		return time.Time{}
+	}
+	if at := a.Counts().LastScaleTime; at != nil && at.After(c.Since) {
+		return at.Time
+	}
+	return c.Since
+}
 
 // Shown returns the conditions of a WorkloadAutoscaler that are True in its status.
 func (a Autoscaler) Shown() horizontal.Shown {

@@ -327,8 +327,8 @@ func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error 
 	case "sarif":
 		return show.SARIF(o.out, report, chosen, o.version)
 	}
-	width, _ := flags.Text(o.out)
-	return show.Text(o.out, report, width)
+	width, inColour := flags.Text(o.out)
+	return show.Text(o.out, report, show.Style{Width: width, InColour: inColour})
 }
 
 // never is no level of --fail-on.

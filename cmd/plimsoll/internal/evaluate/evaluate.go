@@ -172,7 +172,7 @@ func (e *evaluation) horizontalStep(out io.Writer, step *snapshothorizontal.Step
 	if e.options.output == "json" {
 		return result.WriteJSON(out)
 	}
-	return result.WriteText(out, explainhorizontal.Style{Verbose: e.options.verbose})
+	return result.WriteText(out, explainhorizontal.Style{Verbose: e.options.verbose, Form: commonflags.Form(out)})
 }
 
 func (e *evaluation) verticalStep(out io.Writer, step *snapshotvertical.Step) error {
@@ -186,5 +186,5 @@ func (e *evaluation) verticalStep(out io.Writer, step *snapshotvertical.Step) er
 	if e.options.output == "json" {
 		return explanation.WriteJSON(out)
 	}
-	return explanation.WriteText(out)
+	return explanation.WriteText(out, commonflags.Form(out))
 }

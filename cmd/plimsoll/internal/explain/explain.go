@@ -300,11 +300,7 @@ func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
 	case "yaml":
 		return e.WriteYAML(o.out)
 	}
-	style := explainhorizontal.Style{Verbose: o.verbose}
-	if _, inColour := commonflags.Terminal(o.out); inColour {
-		style.Bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
-	}
-	return e.WriteText(o.out, style)
+	return e.WriteText(o.out, explainhorizontal.Style{Verbose: o.verbose, Form: commonflags.Form(o.out)})
 }
 
 func save(path string, encode func(io.Writer) error) error {
@@ -375,6 +371,6 @@ func (o *explainOptions) showVertical(e *explainvertical.Explanation) error {
 	case "yaml":
 		return e.WriteYAML(o.out)
 	default:
-		return e.WriteText(o.out)
+		return e.WriteText(o.out, commonflags.Form(o.out))
 	}
 }

@@ -1,10 +1,13 @@
 package flags
 
 import (
+	"fmt"
 	"io"
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // PlainWidth is how many characters a line has where no terminal says.
@@ -54,4 +57,22 @@ func Text(out io.Writer) (width int, inColour bool) {
 	}
 	width, inColour = Terminal(out)
 	return min(width, widestTextWidth), inColour
+}
+
+// Form is how lines with labels are printed. On a terminal they are broken at its width; what reads a pipe looks for
+// whole lines.
+func Form(out io.Writer) output.Form {
+	if !IsTerminal(out) {
+		return output.Form{}
+	}
+	width, inColour := Text(out)
+	return output.Form{Width: width, IsColoured: inColour}
+}
+
+// WriteNote writes a note beside a result. On a terminal its lines go on below where the text begins.
+func WriteNote(out io.Writer, note string) { fmt.Fprintln(out, noteText(note, Form(out).Width)) }
+
+func noteText(note string, width int) string {
+	const label = "note: "
+	return label + output.Wrap(note, width, len(label), len(label))
 }

@@ -165,7 +165,7 @@ func (o *options) run(ctx context.Context, args []string, now time.Time) error {
 		return err
 	}
 	if why := made.Object.Unrecorded; why != "" {
-		fmt.Fprintf(o.progress, "note: the report has no load and no replica counts: %s\n", why)
+		flags.WriteNote(o.progress, "the report has no load and no replica counts: "+why)
 	}
 	if o.output == outputJSON {
 		return made.WriteJSON(o.out)

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -86,6 +85,6 @@ func (f *simulateFlags) writeNotes(out io.Writer, settings []simulate.Setting) {
 		notes = slices.Concat(f.recorded.Notes, notes)
 	}
 	for _, note := range notes {
-		fmt.Fprintf(out, "note: %s\n", note)
+		flags.WriteNote(out, note)
 	}
 }

@@ -158,7 +158,7 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	}
 	verdict := simulate.Verdict(scene, settings)
 	if note := simulate.Note(scene, runs); note != "" && verdict == nil {
-		fmt.Fprintf(errOut, "note: %s\n", note)
+		flags.WriteNote(errOut, note)
 	}
 	return verdict
 }

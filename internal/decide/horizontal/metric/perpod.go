@@ -150,6 +150,9 @@ func (p *perPod) survey(room []Group) {
 		groups[i] = g
 		n[g]++
 		if g != Counted {
+			if sample.NoContainer && g != Ignored {
+				r.NoContainer++
+			}
 			continue
 		}
 		at := arithmetic.Nanos(sample.At)

@@ -115,8 +115,10 @@ type Result struct {
 	// Groups says how each pod counted; nil for metrics that do not use pods'
 	// samples.
 	Groups []Group
-	// Counts are the sizes of the groups.
-	Counts Counts
+	// Counts are the sizes of the groups. NoContainer is how many of their pods do not have the container that the metric
+	// names, whichever their group; without those that are ignored.
+	Counts      Counts
+	NoContainer int
 }
 
 // Evaluate computes what the metric asks for, into a result of which it keeps
@@ -128,7 +130,9 @@ func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 		return
 	}
 	if text := compute(spec, reading, c, room, r); text != "" {
-		*r = Result{Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts, Activity: r.Activity}
+		*r = Result{
+			Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts, NoContainer: r.NoContainer, Activity: r.Activity,
+		}
 	}
 }
 

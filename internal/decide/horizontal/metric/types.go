@@ -57,7 +57,9 @@ type Sample struct {
 	// Silent says that the pod is ready and does not answer. Milli, At and Window are then of the last sample: an
 	// overloaded pod is not taken to be idle. It is not Present.
 	Silent bool
-	Milli  int64
+	// NoContainer says that the pod does not have the container that the metric names. It is not Present.
+	NoContainer bool
+	Milli       int64
 	// At is the end of the window the value was measured over.
 	At     time.Time
 	Window time.Duration

@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 // Change is the next change of the count if all that is observed stays as it is.
@@ -22,8 +24,8 @@ type Change struct {
 // NextChange is the change that follows a decision that metrics made. The state is the settled one after it; it is only
 // read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing is
 // found where the count stays, or where what is proposed depends on the clock: during a surge or while one is doubted,
-// with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule, a fallback or the
-// cooldown is due before.
+// with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule or a fallback is due
+// before. The end of the cooldown counts, at which metrics that are not active stop to ask for replicas.
 func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
 	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
 	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
@@ -36,7 +38,10 @@ func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decisio
 		next.Replicas, _ = w.after(next.After, max(0, d.Proposed.Replicas))
 		found = next.Replicas < d.Desired
 	} else {
-		next, found = w.next(max(0, d.Proposed.Replicas))
+		next, found = w.next(w.now, max(0, d.Proposed.Replicas))
+	}
+	if end := cooldownEnd(d); !end.IsZero() && (!found || !end.After(next.After)) {
+		next, found = w.cooledDown(d, end)
 	}
 	if due := dueAt(d); found && !due.IsZero() && !due.After(next.After) {
 		return Change{}, false
@@ -44,24 +49,61 @@ func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decisio
 	return next, found
 }
 
-// dueAt is when a schedule, a fallback or the cooldown changes what is proposed; zero if none does.
-func dueAt(d *horizontal.Decision) (first time.Time) {
-	due := [...]time.Time{d.Schedules.Next.At, d.Fallbacks.Due, {}}
-	if d.Current > 0 && !d.Zero.IsCooledDown {
-		due[2] = d.Zero.CooldownEnd
+// dueAt is when a schedule or a fallback changes what is proposed; zero if none does.
+func dueAt(d *horizontal.Decision) time.Time {
+	schedule, fallback := d.Schedules.Next.At, d.Fallbacks.Due
+	if schedule.IsZero() || !fallback.IsZero() && fallback.Before(schedule) {
+		return fallback
 	}
-	for _, at := range due {
-		if first.IsZero() || !at.IsZero() && at.Before(first) {
-			first = at
-		}
-	}
-	return first
+	return schedule
 }
 
-// next looks for the first moment after which the same proposal leads to another count.
-func (w *walk) next(proposed int32) (next Change, found bool) {
-	for _, at := range w.moments() {
-		if then, _ := w.after(at, proposed); then != w.current {
+// cooldownEnd is when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only the last
+// replica is still to go.
+func cooldownEnd(d *horizontal.Decision) time.Time {
+	switch {
+	case d.Zero.IsCooledDown && d.Desired == 1 && !d.IsLoweringHeld:
+		return d.At
+	case d.Zero.IsCooledDown || d.Current == 0:
+		return time.Time{}
+	}
+	return d.Zero.CooldownEnd
+}
+
+// cooledDown looks for the first change from the end of the cooldown on. Nothing is found while it is unknown whether a
+// metric is active, which moves the end, and where the window of scaleDown remembers from then on what the last decision
+// before the end asked for.
+func (w *walk) cooledDown(d *horizontal.Decision, end time.Time) (next Change, found bool) {
+	p := d.Policy
+	idle := zero.Inactive(p.Metrics, d.Metrics, w.mayLower).OrFallback(d.Fallbacks.Active, w.mayLower)
+	before, proposed := max(0, d.Proposed.Replicas), max(0, idle.Replicas)
+	isLast := w.current == 1 && before <= 1 && proposed <= 1 && w.mayLower && zero.MayBe(p.Metrics, p.MinReplicas) &&
+		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
+	switch {
+	case d.IsLoweringHeld || !d.Zero.UnknownSince.IsZero():
+		return Change{}, false
+	case isLast:
+		if then, _ := w.after(end, proposed); then <= 1 {
+			return Change{After: end}, true
+		}
+	case proposed < before && w.downWindow() > 0:
+		return Change{}, false
+	}
+	return w.next(end, proposed)
+}
+
+// downWindow is how long the highest recommendation counts.
+func (w *walk) downWindow() time.Duration {
+	if b := w.limits.Behavior; b != nil {
+		return b.Down.Stabilization
+	}
+	return w.limits.DownscaleStabilization
+}
+
+// next looks for the first moment from a time on after which the same proposal leads to another count.
+func (w *walk) next(from time.Time, proposed int32) (next Change, found bool) {
+	for _, at := range append([]time.Time{from}, w.moments()...) {
+		if then, _ := w.after(at, proposed); !at.Before(from) && then != w.current {
 			return Change{After: at, Replicas: then}, true
 		}
 	}
@@ -93,10 +135,10 @@ func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 
 // moments are the decision's own time, and those at which something remembered no longer counts.
 func (w *walk) moments() []time.Time {
-	up, down := time.Duration(0), w.limits.DownscaleStabilization
+	up, down := time.Duration(0), w.downWindow()
 	all := []time.Time{w.now}
 	if b := w.limits.Behavior; b != nil {
-		up, down = b.Up.Stabilization, b.Down.Stabilization
+		up = b.Up.Stabilization
 		policies := slices.Concat(b.Up.Policies, b.Down.Policies)
 		for _, change := range slices.Concat(w.state.ScaleUps, w.state.ScaleDowns) {
 			for _, policy := range policies {

@@ -2,6 +2,9 @@ package summary
 
 import (
 	"fmt"
+	"math"
+	"strings"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -87,6 +90,9 @@ func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
 	case projection.AssumedValues:
 		return w.assumed(r)
 	case projection.MorePods:
+		if r.Groups == nil {
+			return fmt.Sprintf("%d pods are ready for %d replicas", r.Base, w.Current)
+		}
 		return thereAre(n.Pods()) + fmt.Sprintf(" for %d replicas", w.Current)
 	default:
 		return w.fewer(r)
@@ -104,32 +110,94 @@ func (w *writer) ifTheSame(r *metric.Result) string {
 
 // assumed names the pods for which values are assumed.
 func (w *writer) assumed(r *metric.Result) string {
-	text := ""
-	if r.Counts.Missing > 0 {
-		text = w.podsIn(r, metric.Missing, "has no sample yet", "have no sample yet")
+	var parts []string
+	if lacking := r.NoContainer - r.Counts.Lacking; lacking < r.Counts.Missing {
+		parts = append(parts, w.withoutSample(r, lacking))
+	}
+	if r.NoContainer > 0 {
+		parts = append(parts, w.withoutContainer(w.indexOf(r)))
 	}
 	if r.Counts.Unready > 0 && r.Ratio > 1 {
-		if text != "" {
-			text += " and "
+		parts = append(parts, w.podsIn(r, metric.Unready, "is still starting", "are still starting"))
+	}
+	if parts == nil {
+		return "the samples may be of the start of new pods"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// withoutSample is of the missing pods without those that lack the metric's container. Only a new pod gets its first
+// sample yet.
+func (w *writer) withoutSample(r *metric.Result, lacking int) string {
+	yet := ""
+	for i, g := range r.Groups {
+		isNew := i >= len(w.Pods) || w.Pods[i].StartTime.IsZero() || w.At.Sub(w.Pods[i].StartTime) < firstSample
+		if g == metric.Missing && isNew {
+			yet = " yet"
 		}
-		text += w.podsIn(r, metric.Unready, "is still starting", "are still starting")
 	}
-	if text == "" {
-		text = "new pods have their part of the load for a moment only"
+	if lacking > 0 {
+		n := r.Counts.Missing - lacking
+		return fmt.Sprintf("%s %s no sample%s", podsText(int32(n)), has(n), yet)
 	}
-	return text
+	return w.podsIn(r, metric.Missing, "has no sample"+yet, "have no sample"+yet)
+}
+
+// firstSample is how long a pod may be without a sample after its start: metrics-server has one after two of its
+// resolutions, which are 15 s by default and often a minute.
+const firstSample = 3 * time.Minute
+
+// withoutContainer is how many pods do not have the container that metric i names.
+func (w *writer) withoutContainer(i int) string {
+	r, name := &w.Metrics[i], w.Policy.Metrics[i].Container
+	n, all := r.NoContainer, r.Counts.Pods()
+	switch {
+	case n == all && all == 1:
+		return "the only pod has no container " + name
+	case n == all:
+		return fmt.Sprintf("none of %d pods has a container %s", all, name)
+	}
+	return fmt.Sprintf("%d of %d pods %s no container %s", n, all, has(n), name)
+}
+
+// indexOf is which metric the result is of.
+func (w *writer) indexOf(r *metric.Result) int {
+	for i := range w.Metrics {
+		if &w.Metrics[i] == r {
+			return i
+		}
+	}
+	return w.index
 }
 
 // fewer is why fewer pods count than there are replicas.
 func (w *writer) fewer(r *metric.Result) string {
-	if r.Groups == nil {
+	n := &r.Counts
+	switch existing := n.Pods(); {
+	case r.Groups == nil && (r.Base > 0 || w.Pods != nil):
+		return w.onlyReady(r)
+	case r.Groups == nil:
 		return fmt.Sprintf("not all of the %d replicas are ready", w.Current)
-	}
-	counted, existing := r.Counts.Counted+r.Counts.Unsampled, r.Counts.Pods()
-	if existing < int(w.Current) {
+	case existing < int(w.Current):
 		return thereAre(existing) + fmt.Sprintf(" for %d replicas", w.Current)
+	case n.Lacking > 0:
+		return w.withoutContainer(w.indexOf(r))
+	case n.Unready > 0:
+		return w.podsIn(r, metric.Unready, "is still starting and does not count", "are still starting and do not count")
 	}
-	return fmt.Sprintf("only %d of %d replicas count", counted, w.Current)
+	return fmt.Sprintf("only %d of %d replicas count", n.Counted+n.Unsampled, w.Current)
+}
+
+// onlyReady is how many pods are ready, with which a value for all is multiplied.
+func (w *writer) onlyReady(r *metric.Result) string {
+	ready := int(r.Base)
+	if ready == 0 {
+		ready = w.readyPods()
+	}
+	if ready == 1 {
+		return fmt.Sprintf("only 1 of %d replicas is ready", w.Current)
+	}
+	return fmt.Sprintf("only %d of %d replicas are ready", ready, w.Current)
 }
 
 // because is what asks for the count, with its value.
@@ -138,8 +206,7 @@ func (w *writer) because(p proposal.Proposal) string {
 	case proposal.Metric:
 		return w.byMetric(p)
 	case proposal.Surge:
-		return fmt.Sprintf("a surge: %s was at %s of its target or more for %s", w.metricName(p.Index),
-			percent(w.Surge.Ratio), seconds(w.Surge.Span))
+		return w.bySurge()
 	case proposal.Fallback:
 		return w.byFallback(p)
 	case proposal.Forecast:
@@ -171,8 +238,10 @@ func (w *writer) byMetric(p proposal.Proposal) string {
 // fromZero is of a target without replicas.
 func (w *writer) fromZero(p proposal.Proposal, isRead bool) string {
 	switch z := &w.Zero; {
-	case z.IsCooledDown && w.Desired == 0:
-		return "no metric is active"
+	case z.IsIdle:
+		return noneActive
+	case p.Replicas == 0 && isRead:
+		return w.asks() + ", and replicas come once it asks for more"
 	case z.IsActive && isRead:
 		return fmt.Sprintf("%s is active, and asks for %d", w.metricName(p.Index), p.Replicas)
 	case z.IsActive:
@@ -191,6 +260,9 @@ func (w *writer) byFallback(p proposal.Proposal) string {
 	return fmt.Sprintf("%s, and its fallback asks for %d", text, p.Replicas)
 }
 
+// noneActive is of a target at zero.
+const noneActive = "no metric is active, and a replica comes once one is"
+
 // asks is what is asked for before all limits: "CPU asks for 3".
 func (w *writer) asks() string {
 	p := w.Winner()
@@ -198,7 +270,7 @@ func (w *writer) asks() string {
 	case proposal.None:
 		return "nothing asks for a count"
 	case proposal.Surge:
-		return fmt.Sprintf("a surge of %s asks for %d", w.metricName(p.Index), p.Replicas)
+		return w.surgeAsks()
 	case proposal.Fallback:
 		return fmt.Sprintf("the fallback of %s asks for %d", w.metricName(p.Index), p.Replicas)
 	case proposal.Schedule:
@@ -206,5 +278,32 @@ func (w *writer) asks() string {
 	case proposal.Forecast:
 		return fmt.Sprintf("the forecast asks for %d", p.Replicas)
 	}
-	return fmt.Sprintf("%s asks for %d", w.metricName(p.Index), p.Replicas)
+	return w.metricAsks(p)
+}
+
+// metricAsks is what a metric asks for. Where its value does not ask for nothing, but the count comes to 0 or less, it
+// is why.
+func (w *writer) metricAsks(p proposal.Proposal) string {
+	r, name := &w.Metrics[p.Index], w.metricName(p.Index)
+	switch {
+	case p.Replicas > 0:
+		return fmt.Sprintf("%s asks for %s", name, countText(p.Replicas))
+	case w.Zero.IsIdle:
+		return "no metric is active"
+	case r.Ratio > 0 && p.Replicas < 0:
+		return fmt.Sprintf("%s asks for more than fits into a replica count, which comes to %d", name, p.Replicas)
+	case r.Ratio < 0:
+		return fmt.Sprintf("the value of %s is negative and asks for %d", name, p.Replicas)
+	case r.Ratio > 0 && r.Groups == nil && w.Current > 0:
+		return w.valueOf(p.Index) + ", but no pod is ready, which comes to 0"
+	}
+	return name + " asks for 0"
+}
+
+// countText is a replica count. The largest stands for all that are larger.
+func countText(n int32) string {
+	if n == math.MaxInt32 {
+		return fmt.Sprintf("%d or more", n)
+	}
+	return fmt.Sprint(n)
 }

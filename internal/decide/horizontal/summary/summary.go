@@ -4,12 +4,15 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
@@ -25,6 +28,8 @@ type Input struct {
 	Pods []metric.Pod
 	// WriteError is why the replica count could not be written; empty if it was, or was not to be.
 	WriteError string
+	// LimitedSince is since when the count has been the most replicas while more is asked for; zero if that is not known.
+	LimitedSince time.Time
 }
 
 // Sentence is a decision in one sentence.
@@ -46,7 +51,8 @@ func Of(in Input) Sentence {
 		}
 	}
 	text := w.text()
-	return Sentence{Text: sentenceOf(text + w.unread(text) + w.contested()), Limits: w.named, Next: w.announced}
+	text += w.unread(text) + w.contradiction() + w.contested()
+	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
 }
 
 // unread names the metrics that cannot be read and that the text does not name: without them nothing is scaled down.
@@ -81,11 +87,11 @@ func (w *writer) contested() string {
 func Between(in Input, least, most int32) string {
 	w := writerOf(in)
 	const format = "Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s"
-	return sentenceOf(fmt.Sprintf(format, least, most, w.why()))
+	return SentenceOf(fmt.Sprintf(format, least, most, w.why()))
 }
 
-// sentenceOf has the text with one full stop, and without line breaks, which the messages of servers may have.
-func sentenceOf(text string) string {
+// SentenceOf is the text with one full stop, and without line breaks, which the messages of servers may have.
+func SentenceOf(text string) string {
 	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ". ") + "."
 }
 
@@ -106,8 +112,10 @@ type writer struct {
 	// named and announced are what the sentence has so far.
 	named     []projection.Limit
 	announced *projection.Change
-	// isUntilSaid says that it has the end of the schedule that a bound is of.
-	isUntilSaid bool
+	// said are the schedules whose end, or the end of whose ramp, it has. isContradictionSaid says that it has which of
+	// two bounds of schedules applies.
+	said                []*schedules.Schedule
+	isContradictionSaid bool
 	// areAllUnreadSaid says that it counts the metrics that cannot be read.
 	areAllUnreadSaid bool
 }
@@ -140,8 +148,12 @@ func (w *writer) text() string {
 func (w *writer) paused() string {
 	w.named = append(w.named, projection.Paused)
 	if w.Rescale {
-		return fmt.Sprintf("Scales from %d to %d: the mode is Paused, with paused.replicas %d%s", w.Current, w.Desired,
-			*w.Policy.WorkloadAutoscaler.PausedReplicas, w.ifActive())
+		replicas, limited := *w.Policy.WorkloadAutoscaler.PausedReplicas, ""
+		if replicas > w.Desired {
+			limited = ", more than maxReplicas"
+		}
+		return fmt.Sprintf("Scales from %d to %d: the mode is Paused, with paused.replicas %d%s%s", w.Current, w.Desired,
+			replicas, limited, w.ifActive())
 	}
 	if w.Current == 0 && w.ActiveDesired == 0 && !zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) {
 		return "Stays at 0: the mode is Paused; mode Active would leave it at 0 too, until somebody scales it up"
@@ -174,7 +186,7 @@ func (w *writer) decided() string {
 	case w.isLimitedByMax():
 		return w.heldAtMax()
 	case w.limit == projection.Stabilization && w.Desired == w.Current:
-		return w.held()
+		return w.held("")
 	}
 	return w.what() + ": " + w.why() + w.then()
 }
@@ -192,6 +204,8 @@ func (w *writer) then() string {
 	switch {
 	case w.announced != nil:
 		return ""
+	case w.isLastReplicaNext() && !slices.Contains(w.named, projection.Cooldown):
+		return "; " + w.lastReplica()
 	case w.next != nil && w.next.After.After(w.At):
 		w.announced = w.next
 		return fmt.Sprintf("; then %d after %s", w.next.Replicas, w.clock(w.next.After))

@@ -70,7 +70,8 @@ func TestSentencesOfQueue(t *testing.T) {
 	for want, in := range map[string]Input{
 		"Asks for 14, limited to 10 by maxReplicas (10 since 11:59:00); 40 % more load than 10 pods take at the target.": decided(
 			remembering(false), 10, 14),
-		"Held at 8 until 12:00:15, then 3: queue asks for 3, but a surge asked for 8, and surges are held for 20 s.": decided(
+		"Held at 8 until 12:00:15, then 3: queue asks for 3, but a surge asked for 8 at 11:59:55, and surges are held " +
+			"for 20 s.": decided(
 			remembering(true), 8, 3),
 		"Held at 8 until 12:04:00, then 3: queue asks for 3, but 8 was asked for at 11:59:00, and scaleDown takes the highest " +
 			"of 5 min.": decided(remembering(false), 8, 3),

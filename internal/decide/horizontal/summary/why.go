@@ -8,12 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // why the count is what it is.
@@ -53,7 +50,7 @@ func (w *writer) why() string {
 		if w.Desired < w.Current {
 			return "no metric has been active for the cooldown period"
 		}
-		return "no metric is active, and a replica comes once one is"
+		return noneActive
 	}
 	return w.ofMetrics()
 }
@@ -94,9 +91,21 @@ func (w *writer) unreadable() string {
 			text += fmt.Sprintf(", nor can %d more", more)
 			w.areAllUnreadSaid = true
 		}
-		return text + " (" + f.Message + ")"
+		return text + " (" + w.cause(i) + ")"
 	}
 	return "no metric has a value yet"
+}
+
+// cause is why a metric cannot be read: the pods, where none of them counts, or else what its source says.
+func (w *writer) cause(i int) string {
+	r := &w.Metrics[i]
+	switch n := &r.Counts; {
+	case r.NoContainer > 0:
+		return w.withoutContainer(i)
+	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
+		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")
+	}
+	return r.Failure.Message
 }
 
 func (w *writer) hasFallback(i int) bool {
@@ -146,24 +155,18 @@ func (w *writer) outOfRange() string {
 	switch {
 	case w.Branch == horizontal.BranchBelowMin:
 		text = w.minText()
+	case w.limit == projection.ScaleDownRate && w.isDownDisabled():
+		text += ", but selectPolicy of scaleDown is Disabled"
 	case w.limit == projection.ScaleDownRate:
 		text += fmt.Sprintf(", and the policies of scaleDown permit %d now", w.Limited.Replicas)
+	case w.ActiveDesired > w.Bounds.MaxReplicas:
+		text = fmt.Sprintf("maxReplicas of the spec is %d; from there it goes down as scaleDown permits, as %s", w.ActiveDesired,
+			text)
 	}
 	if w.Proposed.Source == proposal.None || w.Proposed.Source == proposal.Schedule {
 		return text
 	}
 	return text + "; " + w.asks()
-}
-
-// minText is "minReplicas is 3", with the schedule that it is of.
-func (w *writer) minText() string {
-	return fmt.Sprintf("minReplicas%s is %d", ofSchedule(w.Schedules.MinBy), w.Bounds.MinReplicas) +
-		w.scheduledUntil(w.Schedules.MinBy)
-}
-
-func (w *writer) maxText() string {
-	return fmt.Sprintf("maxReplicas%s is %d", ofSchedule(w.Schedules.MaxBy), w.Bounds.MaxReplicas) +
-		w.scheduledUntil(w.Schedules.MaxBy)
 }
 
 func (w *writer) limitedByMin() string {
@@ -173,7 +176,7 @@ func (w *writer) limitedByMin() string {
 		w.name(projection.ScaleDownRate)
 		text += ", which is as far as the policies of scaleDown permit"
 	}
-	return text + ", and " + w.demand()
+	return text + ", and " + w.asks()
 }
 
 // demand is what is asked for, with what the windows make of it.
@@ -206,24 +209,34 @@ func (w *writer) atMax() string {
 // limitedByMax is "Asks for 14, limited to 10 by maxReplicas since …: 40 % more load than 10 pods take".
 func (w *writer) limitedByMax() string {
 	w.name(w.limit)
-	text := fmt.Sprintf("Asks for %d, limited to %d by maxReplicas%s", w.askedNow(), w.Desired,
-		ofSchedule(w.Schedules.MaxBy))
+	by := w.Schedules.MaxBy
+	text := fmt.Sprintf("Asks for %s, limited to %d by maxReplicas%s", countText(w.askedNow()), w.Desired, ofSchedule(by))
 	if w.Rescale {
-		text = fmt.Sprintf("Scales from %d to %d, limited by maxReplicas%s", w.Current, w.Desired,
-			ofSchedule(w.Schedules.MaxBy))
+		text = fmt.Sprintf("Scales from %d to %d, limited by maxReplicas%s", w.Current, w.Desired, ofSchedule(by))
 	}
 	if w.isAtRate() {
 		w.name(projection.ScaleUpRate)
 		text += " and by how fast it may grow"
 	}
-	text += w.scheduledUntil(w.Schedules.MaxBy)
+	text += w.limitedSince() + w.lasts(by, isMax) + w.others(by, isMax)
 	if w.Rescale {
 		text += ": " + w.demand()
 	}
-	if s := w.State; s != nil && !w.Rescale && !s.Count.ChangedAt.IsZero() && s.Count.Replicas == w.Desired {
-		text += fmt.Sprintf(" (%d since %s)", w.Desired, w.clock(s.Count.ChangedAt))
-	}
 	return text + w.excess()
+}
+
+// limitedSince is " since 09:12:00", if it is known since when more is asked for than the most replicas, or else since
+// when there are as many.
+func (w *writer) limitedSince() string {
+	switch s := w.State; {
+	case w.Rescale:
+		return ""
+	case !w.LimitedSince.IsZero():
+		return " since " + w.clock(w.LimitedSince)
+	case s != nil && !s.Count.ChangedAt.IsZero() && s.Count.Replicas == w.Desired:
+		return fmt.Sprintf(" (%d since %s)", w.Desired, w.clock(s.Count.ChangedAt))
+	}
+	return ""
 }
 
 // askedNow is the count that is asked for now, whatever was before.
@@ -235,7 +248,7 @@ func (w *writer) heldAtMax() string {
 	if w.askedNow() == w.Desired {
 		return fmt.Sprintf("Stays at %d: %s; %s, but %s", w.Current, w.asks(), w.window(), w.maxText())
 	}
-	return w.held() + fmt.Sprintf(", limited to %d by maxReplicas%s", w.Desired, ofSchedule(w.Schedules.MaxBy))
+	return w.held(fmt.Sprintf(", limited to %d by maxReplicas%s", w.Desired, ofSchedule(w.Schedules.MaxBy)))
 }
 
 // excess is how much more load there is than the pods take; empty if that is not known.
@@ -286,102 +299,4 @@ func doubling(from, to int32) string {
 		return fmt.Sprintf("raises %d to %d at most", from, to)
 	}
 	return "doubles the count at most"
-}
-
-// held is of a count that an earlier recommendation keeps as it is: "Held at 8 until 23:02:24, then 5: …".
-func (w *writer) held() string {
-	why := w.stabilized()
-	if until := w.until(); until != "" {
-		return fmt.Sprintf("Held at %d%s: %s", w.Current, until, why)
-	}
-	return fmt.Sprintf("Stays at %d: %s%s", w.Current, why, w.then())
-}
-
-// stabilized is which earlier recommendation counts, and for how long. Another limit behind it comes first: it lasts.
-func (w *writer) stabilized() string {
-	behind, permits := w.behind()
-	if slices.Contains(behind, projection.Cooldown) {
-		return w.cooldown() // No window holds the last replica.
-	}
-	w.name(projection.Stabilization)
-	window, text := w.window(), ""
-	for _, limit := range behind {
-		if text != "" {
-			text += "; "
-		}
-		switch limit {
-		case projection.ScaleUpRate, projection.ScaleDownRate:
-			text += w.limitedByRate(limit, permits)
-		case projection.MinReplicas, projection.ScheduleMin:
-			w.name(limit)
-			text += w.minText() + ", and " + w.asks()
-		default:
-			w.name(limit)
-			text += w.maxText() + ", and " + w.asks()
-		}
-	}
-	if text == "" {
-		return w.asks() + ", but " + window
-	}
-	return text + "; " + window
-}
-
-// window is the recommendation that counts, and for how long.
-func (w *writer) window() string {
-	s := &w.Stabilized
-	by := fmt.Sprintf("%d was asked for at %s", s.By.Replicas, w.clock(s.By.Time))
-	if w.IsHistoryUnknown || !s.By.Time.Before(w.At) {
-		by = fmt.Sprintf("%d may have been asked for lately", s.By.Replicas)
-	}
-	switch {
-	case s.IsPassing:
-		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas,
-			DurationText(surge.Confirmation))
-	case s.Reason == behavior.ScaleUpStabilized:
-		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, DurationText(s.Window))
-	case s.Replicas > w.Current:
-		return fmt.Sprintf("%s, and the highest of %s counts", by, DurationText(s.Window))
-	}
-	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, DurationText(s.Window))
-}
-
-// heldBetweenPeriods is of a count that is lowered once in a sync period.
-func (w *writer) heldBetweenPeriods() string {
-	w.name(projection.SyncPeriod)
-	return fmt.Sprintf("%s, and the count is lowered once in %s at most", w.asks(), DurationText(trigger.LoweringPeriod))
-}
-
-// cooldown is of the last replica.
-func (w *writer) cooldown() string {
-	w.name(projection.Cooldown)
-	b := w.Policy.Behavior
-	switch z := &w.Zero; {
-	case z.IsActive:
-		return w.metricName(z.Metric) + " is active, which needs a replica"
-	case b != nil && b.Down.Select == behavior.SelectDisabled:
-		return "the last replica stays, since selectPolicy of scaleDown is Disabled"
-	case z.CooldownEnd.IsZero():
-		return w.mayBeActive() + ", so the last replica stays"
-	case z.IsCooledDown:
-		return "no metric is active, and the last replica goes next"
-	case w.IsHistoryUnknown:
-		return "the last replica stays until no metric has been active for the cooldown period"
-	default:
-		return fmt.Sprintf("the last replica goes at %s if no metric becomes active", w.clock(z.CooldownEnd))
-	}
-}
-
-// mayBeActive is which metric may need the last replica: one that cannot be read, or a scaler that does not say so.
-func (w *writer) mayBeActive() string {
-	for i := range w.Metrics {
-		if w.Metrics[i].Failure != nil {
-			return w.metricName(i) + " cannot be read and may be active"
-		}
-	}
-	for i := range w.Metrics {
-		if w.Policy.Metrics[i].Type == source.ExternalScaler && w.Metrics[i].Activity == metric.ActivityUnknown {
-			return w.metricName(i) + " does not say whether it is active"
-		}
-	}
-	return "a metric may be active"
 }

@@ -3,18 +3,11 @@ package summary
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 func (w *writer) metricName(i int) string { return MetricName(&w.Policy.Metrics[i]) }
@@ -43,7 +36,9 @@ func (w *writer) valueOf(i int) string {
 	spec, r, name := &w.Policy.Metrics[i], &w.Metrics[i], w.metricName(i)
 	switch {
 	case math.IsNaN(r.Ratio) || math.IsInf(r.Ratio, 0):
-		return fmt.Sprintf("%s asks for %d", name, r.Replicas)
+		return fmt.Sprintf("%s asks for %s", name, countText(r.Replicas))
+	case spec.Target.Type == source.Utilization && r.Percent == 0 && r.Milli > 0:
+		return fmt.Sprintf("%s is at less than 1 %% (target %d %%)", name, spec.Target.Percent)
 	case spec.Target.Type == source.Utilization:
 		return fmt.Sprintf("%s is at %d %% (target %d %%)", name, r.Percent, spec.Target.Percent)
 	}
@@ -70,6 +65,14 @@ func podsText(n int32) string {
 		return "1 pod"
 	}
 	return fmt.Sprintf("%d pods", n)
+}
+
+// has is what 1 pod has, or several have.
+func has(pods int) string {
+	if pods == 1 {
+		return "has"
+	}
+	return "have"
 }
 
 // thereAre is "there is 1 pod" or "there are 3 pods".
@@ -138,69 +141,3 @@ func DurationText(d time.Duration) string {
 
 // seconds is a duration of some seconds, to the tenth.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2g s", d.Seconds()) }
-
-// ofSchedule is ` of schedule "night"`; empty where a bound is the spec's.
-func ofSchedule(s *schedules.Schedule) string {
-	if s == nil {
-		return ""
-	}
-	return " of " + s.Describe()
-}
-
-// scheduledUntil is " until 17:00:00", as long as the schedule is in force that a bound is of; empty for the spec's.
-func (w *writer) scheduledUntil(by *schedules.Schedule) string {
-	if by == nil {
-		return ""
-	}
-	for i := range w.Schedules.InForce {
-		if f := &w.Schedules.InForce[i]; f.Schedule == by && !f.Until.IsZero() && !f.IsRamp {
-			w.isUntilSaid = true
-			return " until " + w.clock(f.Until)
-		}
-	}
-	return ""
-}
-
-// soon is how far ahead a change of the bounds is worth a mention.
-const soon = time.Hour
-
-// due is what changes soon although the metrics stay.
-func (w *writer) due() string {
-	if z := &w.Zero; w.Current == 1 && w.Desired == 1 && z.CooldownEnd.After(w.At) && !w.IsHistoryUnknown && w.mayGo() {
-		return fmt.Sprintf("; the last replica goes at %s if no metric becomes active", w.clock(z.CooldownEnd))
-	}
-	change := &w.Schedules.Next
-	isSaid := change.Kind == schedules.End && w.isUntilSaid
-	if change.Schedule == nil || change.At.Sub(w.At) > soon || isSaid {
-		return ""
-	}
-	what := [...]string{
-		trigger.ScheduleStart: "starts", trigger.ScheduleEnd: "ends", trigger.RampStart: "begins to ramp",
-		trigger.RampStep: "ramps on",
-	}[trigger.OfSchedule(change.Kind)]
-	text := fmt.Sprintf("; %s %s at %s", change.Schedule.Describe(), what, w.clock(change.At))
-	if change.Kind == schedules.Start || change.Kind == schedules.RampStart {
-		text += boundsOf(change.Schedule)
-	}
-	return text
-}
-
-// mayGo reports whether the last replica may go: no other limit keeps it, and the sentence does not say so yet.
-func (w *writer) mayGo() bool {
-	b := w.Policy.Behavior
-	isDisabled := b != nil && b.Down.Select == behavior.SelectDisabled
-	return !isDisabled && w.Mode() == mode.Active && zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) &&
-		!slices.Contains(w.named, projection.Cooldown)
-}
-
-// boundsOf is " with minReplicas 3 and maxReplicas 5".
-func boundsOf(s *schedules.Schedule) string {
-	text, word := "", " with"
-	if s.MinReplicas > 0 {
-		text, word = fmt.Sprintf(" with minReplicas %d", s.MinReplicas), " and"
-	}
-	if s.MaxReplicas > 0 {
-		text += fmt.Sprintf("%s maxReplicas %d", word, s.MaxReplicas)
-	}
-	return text
-}

@@ -21,10 +21,10 @@ const (
 	// firstDoubt is how long the surge window is ignored after a surge that was not
 	// confirmed. It becomes twice as long with each further one, up to longestDoubt.
 	firstDoubt, longestDoubt = 10 * time.Minute, 2 * time.Hour
-	// quorum is how many pods prove something together. What fewer show is worth fewMore
+	// Quorum is how many pods prove something together. What fewer show is worth fewMore
 	// replicas more than what the stable window shows, until they have shown it for
 	// fewFor, with no more than fewGap in between; then it is worth twice the count.
-	quorum  = 3
+	Quorum  = 3
 	fewMore = 1
 	fewFor  = 4 * time.Second
 	fewGap  = 4 * time.Second
@@ -83,14 +83,14 @@ func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.
 	}
 	m.Last = now
 	stable := max(current, results[r.Metric].Replicas)
-	if r.Counted < quorum {
+	if r.Counted < Quorum {
 		r.cap(arithmetic.Saturate.Trunc32(2*float64(stable)), stable, NotHigher)
 	}
 	if !m.helps(r) {
 		r.cap(m.Proposed, stable, Unhelped)
 	}
 	m.Proposed = max(m.Proposed, r.Replicas)
-	if r.Counted < quorum && now.Sub(m.Steady) < fewFor {
+	if r.Counted < Quorum && now.Sub(m.Steady) < fewFor {
 		r.cap(arithmetic.Saturate.Ceil32(needed(&results[r.Metric])+fewMore), stable, Brief)
 	}
 	if r.Proposes() && isDoubted {

@@ -1,0 +1,55 @@
+package summary
+
+import (
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// bySurge is what the surge window saw, and the count that follows from it: "CPU was at 900 % of its target or more for
+// 2 s on 4 pods, which takes 36". Less is asked for where few pods show it, or where more pods have not helped.
+func (w *writer) bySurge() string {
+	s := &w.Surge
+	taken := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))
+	text := fmt.Sprintf("a surge: %s was at %s of its target or more for %s on %s, which takes %d", w.metricName(s.Metric),
+		percent(s.Ratio), seconds(s.Span), podsText(int32(s.Counted)), taken)
+	switch {
+	case s.Replicas >= taken:
+		return text
+	case s.Counted < surge.Quorum:
+		return text + fmt.Sprintf("; it asks for %d, as fewer than %d pods show it", s.Replicas, surge.Quorum)
+	}
+	return text + fmt.Sprintf("; it asks for %d, as the last pods that came did not help", s.Replicas)
+}
+
+// surgeAsks is what the surge window asks for, with what it saw.
+func (w *writer) surgeAsks() string {
+	s := &w.Surge
+	return fmt.Sprintf("a surge (%s at %s of its target or more for %s) asks for %s", w.metricName(s.Metric),
+		percent(s.Ratio), seconds(s.Span), countText(s.Replicas))
+}
+
+// pastSurge is what the surge window saw when it asked for the count that is held: " for CPU at 900 % of its target or
+// more". It is empty where that is no longer known.
+func (w *writer) pastSurge() string {
+	if w.State == nil {
+		return ""
+	}
+	s, at := &w.State.Surges, w.Stabilized.By.Time
+	isThis := !s.Since.IsZero() && !at.Before(s.Since) && !at.After(s.Last)
+	if !isThis || s.Metric >= len(w.Policy.Metrics) || !w.isOnlyPerPod(s.Metric) {
+		return ""
+	}
+	return fmt.Sprintf(", for %s at %s of its target or more", w.metricName(s.Metric), percent(s.Ratio))
+}
+
+// isOnlyPerPod reports whether no other metric could have had a surge.
+func (w *writer) isOnlyPerPod(i int) bool {
+	for k := range w.Policy.Metrics {
+		if k != i && w.Policy.Metrics[k].Type.IsPerPod() {
+			return false
+		}
+	}
+	return true
+}

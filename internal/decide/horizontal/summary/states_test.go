@@ -80,7 +80,7 @@ func TestPendingPods(t *testing.T) {
 			Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization, Percent: 50},
 		}}
 		o.Target.SpecReplicas = 2
-		o.Readings = []metric.Reading{{Error: "unable to get metrics for resource cpu: no such server"}}
+		o.Readings = []metric.Reading{{Error: "no such server"}}
 		if got := Of(played(&p, []int{0}, o)).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

@@ -72,8 +72,8 @@ func dueAt(d *horizontal.Decision) time.Time {
 	return schedule
 }
 
-// cooldownEnd is when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only the last
-// replica is still to go.
+// cooldownEnd is when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only the
+// last replica is still to go.
 func cooldownEnd(d *horizontal.Decision) time.Time {
 	switch {
 	case d.Zero.IsCooledDown && d.Desired == 1 && !d.IsLoweringHeld:
@@ -85,8 +85,8 @@ func cooldownEnd(d *horizontal.Decision) time.Time {
 }
 
 // cooledDown looks for the first change from the end of the cooldown on. Nothing is found while it is unknown whether a
-// metric is active, which moves the end, and where the window of scaleDown remembers from then on what the last decision
-// before the end asked for.
+// metric is active, which moves the end, and where the window of scaleDown remembers what the last decision before the
+// end asked for.
 func (w *walk) cooledDown(d *horizontal.Decision, end time.Time) (next Change, found bool) {
 	p := d.Policy
 	idle := zero.Inactive(p.Metrics, d.Metrics, w.mayLower).OrFallback(d.Fallbacks.Active, w.mayLower)

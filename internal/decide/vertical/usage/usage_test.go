@@ -63,7 +63,7 @@ func TestSize(t *testing.T) {
 		for i := range all {
 			a := &all[i]
 			for n := range uint64(20) {
-				r, bucket := vertical.CPU, 40+3*n // every third bucket is empty
+				r, bucket := vertical.CPU, 40+3*n // every third bucket is filled
 				if n >= inCPU {
 					r = vertical.Memory
 				}

@@ -94,8 +94,8 @@ func TestModeBesideAnother(t *testing.T) {
 	}
 }
 
-// TestMigrationWarnsOfNothing: a WorkloadAutoscaler waits for the autoscaler that plimsoll migrate is about to remove, and
-// its condition says so. An event warns only where no migration does that.
+// TestMigrationWarnsOfNothing: a WorkloadAutoscaler waits for the autoscaler that plimsoll migrate is about to remove,
+// and its condition says so. An event warns only where no migration does that.
 func TestMigrationWarnsOfNothing(t *testing.T) {
 	for mark, want := range map[string]bool{"": true, "forward": false, "back": false} {
 		inWorld(t, func(t *testing.T, w *world) {

@@ -189,7 +189,8 @@ func TestTerminal(t *testing.T) {
 	cmd.SetArgs([]string{"hpa/web", "-n", "shop", "--server=http://127.0.0.1:1"})
 	err = cmd.ExecuteContext(t.Context())
 	var found *cmderror.Error
-	if !errors.As(err, &found) || !cmderror.IsUsage(err) || found.Next != "write it to a file: add > report.html to this command" {
+	const next = "write it to a file: add > report.html to this command"
+	if !errors.As(err, &found) || !cmderror.IsUsage(err) || found.Next != next {
 		t.Errorf("%v", err)
 	}
 }

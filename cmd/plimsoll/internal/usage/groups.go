@@ -117,7 +117,8 @@ func printCommands(b *strings.Builder, cmd *cobra.Command, width int) {
 	}
 }
 
-// groupsOf are the groups of flags. Where they have no titles, those that several commands share follow the command's own.
+// groupsOf are the groups of flags. Where they have no titles, those that several commands share follow the command's
+// own.
 func groupsOf(fs *pflag.FlagSet) []flags.Group {
 	if groups := flags.Groups(fs); len(groups) > 0 {
 		return groups

@@ -56,8 +56,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestSharedFlagsLast: a command's own flags come before those that it shares with others and with kubectl, and long lines
-// go on below where they began.
+// TestSharedFlagsLast: a command's own flags come before those that it shares with others and with kubectl, and long
+// lines go on below where they began.
 func TestSharedFlagsLast(t *testing.T) {
 	cmd := &cobra.Command{
 		Use: "run", Long: strings.Repeat("some words\n", 20) + "\n\n  a name    " + strings.Repeat("what it is ", 10),

@@ -9,7 +9,7 @@ import (
 func TestWriteLines(t *testing.T) {
 	p := &Page{}
 	p.Title("Stays at 2: CPU is at its target")
-	p.Add("metric 1", "CPU: 50% of the requests")
+	p.Add("metric 1", "%s", "CPU: 50% of the requests")
 	p.Detail("value", "average 500m of the pods")
 	for name, tt := range map[string]struct {
 		form Form

@@ -159,16 +159,19 @@ func TestPatchesOfOthers(t *testing.T) {
 	one := func(o *objects.Object, op, path string, value any) *Patch {
 		return &Patch{Object: o, Operations: []Operation{{Op: op, Path: path, Value: value}}}
 	}
+	cpu, memory := map[string]any{"cpu": 1}, map[string]any{"memory": 1}
+	create := func(o *objects.Object) *Patch { return &Patch{Object: o, Create: map[string]any{}} }
 	for name, tt := range map[string]struct {
 		p, by *Patch
 		want  bool
 	}{
 		"the same":              {one(web, "add", "/spec/a", 1), one(web, "add", "/spec/a", 1), true},
 		"another value":         {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/a", 2), true},
+		"another map":           {one(web, "replace", "/spec/a", cpu), one(web, "replace", "/spec/a", memory), false},
 		"another object":        {one(web, "replace", "/spec/a", 1), one(shop, "replace", "/spec/a", 1), false},
 		"another field":         {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/b", 1), false},
 		"both add to a list":    {one(web, "add", "/spec/a/-", 1), one(web, "add", "/spec/a/-", 2), false},
-		"both create an object": {&Patch{Object: web, Create: map[string]any{}}, &Patch{Object: web, Create: map[string]any{}}, false},
+		"both create an object": {create(web), create(web), false},
 		"there is no other one": {one(web, "add", "/spec/a", 1), nil, false},
 	} {
 		if got := tt.p.isCovered(tt.by); got != tt.want {

@@ -27,11 +27,12 @@ type Style struct {
 var colours = [...]output.Colour{rules.Advice: output.Cyan, rules.Warning: output.Yellow, rules.Error: output.BoldRed}
 
 func (s *Style) level(level rules.Level) string {
-	text := fmt.Sprintf("%-8s", level)
+	text := level.String()
+	blanks := strings.Repeat(" ", len("warning ")-len(text))
 	if s.InColour {
-		return colours[level].On(text)
+		text = colours[level].On(text)
 	}
-	return text
+	return text + blanks
 }
 
 // Text writes the findings object by object, with the patches.

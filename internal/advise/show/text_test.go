@@ -1,6 +1,7 @@
 package show
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,12 +26,12 @@ func TestColours(t *testing.T) {
 		return out.String()
 	}
 	plain, coloured := print(Style{Width: 60}), print(Style{Width: 60, InColour: true})
-	for _, want := range []string{"\x1b[1;31merror   \x1b[0m", "\x1b[33mwarning \x1b[0m", "\x1b[36madvice  \x1b[0m"} {
+	for _, want := range []string{"\x1b[1;31merror\x1b[0m ", "\x1b[33mwarning\x1b[0m ", "\x1b[36madvice\x1b[0m "} {
 		if !strings.Contains(coloured, want) {
 			t.Errorf("%q is missing in %q", want, coloured)
 		}
-		coloured = strings.ReplaceAll(coloured, want, strings.TrimSuffix(want[strings.Index(want, "m")+1:], "\x1b[0m"))
 	}
+	coloured = regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured, "")
 	if plain != coloured || strings.Contains(plain, "\x1b") {
 		t.Errorf("%q, without colours %q", coloured, plain)
 	}

@@ -154,7 +154,7 @@ func (p *perPod) survey(room []Group) {
 		groups[i] = g
 		n[g]++
 		if g != Counted {
-			if sample.NoContainer && g != Ignored {
+			if g == Lacking || sample.NoContainer && g != Ignored {
 				r.NoContainer++
 			}
 			continue

@@ -314,3 +314,45 @@ func TestLimitedSince(t *testing.T) {
 		t.Errorf("without the history %s, want %s", got, want)
 	}
 }
+
+// TestCooldownEnd: a change that comes when the cooldown ends is announced.
+func TestCooldownEnd(t *testing.T) {
+	p := horizontal.Policy{
+		MaxReplicas: 10, Divergences: divergence.Default, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
+		Behavior: &behavior.Behavior{Down: behavior.Rules{Policies: []behavior.RatePolicy{
+			{Type: behavior.RatePods, Value: 2, Period: time.Minute},
+		}}},
+		WorkloadAutoscaler: &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: time.Minute}},
+		Metrics: []source.Spec{{
+			Type: source.External, Name: "queue", Target: source.Target{Type: source.AverageValue, Milli: 1000},
+		}},
+	}
+	of := func(seconds ...int) Input {
+		all := []horizontal.Observation{{
+			Target: horizontal.Target{SpecReplicas: 5}, Readings: []metric.Reading{{Series: []int64{5000}}},
+		}}
+		for range seconds[1:] {
+			all = append(all, horizontal.Observation{Readings: []metric.Reading{{Series: []int64{0}}}})
+		}
+		return played(&p, seconds, all...)
+	}
+	checkSentences(t, map[string]Input{
+		"Scales from 5 to 3: queue asks for 0, but the policies of scaleDown permit 3; then 1 after 12:01:15.": of(0, 15),
+		"Scales from 3 to 1: no metric is active, and the last replica goes next.":                             of(0, 15, 76),
+		"Scales from 1 to 0: no metric has been active for the cooldown period.":                               of(0, 15, 76, 77),
+	})
+	for _, in := range []Input{of(0, 15), of(0, 15, 76)} {
+		if s := Of(in); s.Next == nil {
+			t.Errorf("nothing is announced by %s", s.Text)
+		}
+	}
+	p.Metrics = nil
+	p.WorkloadAutoscaler.Schedules = []schedules.Schedule{{
+		Name: "lunch", Start: daily(t, 0), Duration: time.Minute, MinReplicas: 2,
+	}}
+	none := horizontal.Observation{Target: horizontal.Target{SpecReplicas: 2}}
+	checkSentences(t, map[string]Input{
+		"Scales from 2 to 1: it has no metrics, and the last replica goes at 12:02:00.": played(&p, []int{0, 60}, none,
+			horizontal.Observation{}),
+	})
+}

@@ -97,6 +97,8 @@ func (w *writer) cooldown() string {
 		return "no metric is active, and " + w.lastReplica()
 	case w.IsHistoryUnknown:
 		return "the last replica stays until no metric has been active for the cooldown period"
+	case len(w.Policy.Metrics) == 0:
+		return "it has no metrics, and " + w.lastReplica()
 	default:
 		return w.asks() + ", and " + w.lastReplica()
 	}
@@ -118,10 +120,14 @@ func (w *writer) lastReplica() string {
 	if w.isLastReplicaNext() {
 		w.announced = w.next
 	}
-	if w.Zero.IsCooledDown {
+	switch at := w.clock(w.Zero.CooldownEnd); {
+	case w.Zero.IsCooledDown:
 		return "the last replica goes next"
+	case len(w.Policy.Metrics) == 0:
+		return "the last replica goes at " + at
+	default:
+		return fmt.Sprintf("the last replica goes at %s if no metric becomes active", at)
 	}
-	return fmt.Sprintf("the last replica goes at %s if no metric becomes active", w.clock(w.Zero.CooldownEnd))
 }
 
 // isDownDisabled reports whether behavior permits no scaling down.

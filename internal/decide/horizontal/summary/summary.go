@@ -218,7 +218,7 @@ func (w *writer) then() string {
 
 // until is how long the count stays, and what it is then; empty if that is not known.
 func (w *writer) until() string {
-	if w.next == nil || !w.next.After.After(w.At) {
+	if w.announced != nil || w.next == nil || !w.next.After.After(w.At) {
 		return ""
 	}
 	w.announced = w.next

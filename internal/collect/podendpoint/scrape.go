@@ -43,7 +43,7 @@ const (
 
 // The reasons why a page that was read gives no sample.
 var (
-	errAbsent     = errors.New("its page has no series of the metric that the selector selects")
+	errAbsent     = errors.New("its page has no such series of the metric (nullValues: Zero counts it as 0)")
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
 	errOld        = fmt.Errorf("its page says that a value of the metric is more than %s old", staleAfter)
 	errAhead      = errors.New("its page says that a value of the metric is in the future: the clocks differ")
@@ -52,7 +52,7 @@ var (
 	errOneChange  = errors.New("its page changes rarely, and the metric has grown only once so far: " +
 		"a rate needs two such changes")
 	errRestarts = errors.New("every page has a lower value of the metric than the page before, or other series, so " +
-		"that it has no rate: as: Rate needs a counter that only grows, on a page of all processes of the pod together")
+		"that it has no rate. valueType: Rate needs a counter that only grows, on a page of all processes of the pod")
 )
 
 // scratch holds the buffers of a scrape from the start of the response.

@@ -28,6 +28,9 @@ func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 		gates, known = observevertical.KnownGates(&step.Object.Status)
 	}
 	e.Features = featuresOf(step, gates, known)
+	if e.appliesInstead() != "" {
+		return // The updater passes over it.
+	}
 	settings.Updater.Divergences = e.Divergences
 	policy := observevertical.UpdatePolicyOf(&step.Object.Spec, &settings.Updater, gates)
 	o, now := e.observation(&policy), step.Snapshot.Time

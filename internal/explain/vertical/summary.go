@@ -22,7 +22,7 @@ func (e *Explanation) Summary() string {
 		recommended, verb = e.Recommended.Recommendations, "Is about to recommend "
 	}
 	if len(recommended) == 0 {
-		return summary.SentenceOf("Recommends nothing yet: no checkpoint has samples")
+		return summary.SentenceOf("Recommends nothing" + e.nothing())
 	}
 	first := &recommended[0]
 	text := fmt.Sprintf("%s%s for container %s", verb, amountsText(first.Target), first.Container)
@@ -35,6 +35,9 @@ func (e *Explanation) Summary() string {
 // ofPods is what the updater's next pass does with the pods, or why it does nothing.
 func (e *Explanation) ofPods() string {
 	pods := e.Update.Pods
+	if other := e.appliesInstead(); other != "" {
+		return fmt.Sprintf("its pods are changed by VerticalPodAutoscaler %s alone", other)
+	}
 	if len(pods) == 0 {
 		return "there are no pods that the updater could change"
 	}

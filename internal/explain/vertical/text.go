@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
@@ -41,7 +42,11 @@ func (e *Explanation) Lines() []output.Line {
 	if ref := k.Object.Spec.TargetRef; ref != nil {
 		target = ref.Kind + "/" + ref.Name
 	}
-	p.Add("target", "%s: %d pods; mode %s", target, len(k.Pods), e.Mode)
+	pods := "1 pod"
+	if n := len(k.Pods); n != 1 {
+		pods = fmt.Sprintf("%d pods", n)
+	}
+	p.Add("target", "%s: %s; mode %s", target, pods, e.Mode)
 	if problem := k.Snapshot.Target.Problem; problem != "" {
 		p.Add("problem", "%s", problem)
 	}
@@ -52,14 +57,13 @@ func (e *Explanation) Lines() []output.Line {
 		p.Add("checkpoint", "cannot be read: %s", damage)
 	}
 	if len(e.Recommended.Traces) == 0 {
-		p.Add("samples", "nothing yet: no checkpoint has samples")
+		p.Add("samples", "nothing%s", e.nothing())
 	}
 	for i := range e.Recommended.Traces {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
 	for _, c := range e.Conflicts {
-		p.Add("conflict", "the %s has a utilization target on %s of container %s", c.Horizontal,
-			c.Resource, c.Container)
+		p.Add("conflict", "%s", conflictText(&c))
 	}
 	for _, c := range e.Recommended.Conditions {
 		p.Add("condition", "%s %s %s %s", c.Type, c.Status, c.Reason, c.Message)
@@ -69,6 +73,10 @@ func (e *Explanation) Lines() []output.Line {
 	}
 	e.explainUpdater(p)
 	return p.All()
+}
+
+func conflictText(c *conflict.Conflict) string {
+	return fmt.Sprintf("the %s has a utilization target on %s of container %s", c.Horizontal, c.Resource, c.Container)
 }
 
 func (e *Explanation) explainContainer(p *output.Page, t *recommend.Trace) {

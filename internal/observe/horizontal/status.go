@@ -61,8 +61,12 @@ func StatusAfter(a Autoscaler, d *horizontal.Decision, r *statusreport.Report, a
 		return status
 	}
 	status.CurrentReplicas = r.CurrentReplicas
-	if r.DesiredReplicas != nil {
+	switch {
+	case r.DesiredReplicas != nil:
 		status.DesiredReplicas = *r.DesiredReplicas
+	case a.IsWorkload() && status.DesiredReplicas == 0:
+		// No count was ever computed: the present one stays. An HPA's 0 is upstream's.
+		status.DesiredReplicas = d.Desired
 	}
 	if r.Rescaled {
 		now := metav1.NewTime(at)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -27,7 +28,7 @@ type Change struct {
 // while an HPA without behavior waits for a new value before it doubles, and if a schedule or a fallback is due earlier.
 // At the end of the cooldown, inactive metrics stop proposing replicas.
 func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
-	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
+	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && ForecastAsks(d) == 0
 	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
 		return Change{}, false
 	}
@@ -47,6 +48,19 @@ func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decisio
 		return Change{}, false
 	}
 	return next, found
+}
+
+// ForecastAsks returns the count that a forecast asks for if that is more than the metrics ask for, even if the windows
+// keep that many replicas without it; 0 if there is none.
+func ForecastAsks(d *horizontal.Decision) int32 {
+	isApplied := d.Policy.Forecast.Mode == forecast.Active && d.Current > 0 && d.Failed-d.Fallbacks.Failed+d.Pending == 0
+	switch {
+	case d.ForecastReplicas > 0:
+		return d.ForecastReplicas
+	case d.Branch != horizontal.BranchMetrics || !isApplied || d.Forecast.Replicas <= d.Proposed.Replicas:
+		return 0
+	}
+	return d.Forecast.Replicas
 }
 
 // dueAt returns when a schedule or a fallback changes the proposal; zero if none does.

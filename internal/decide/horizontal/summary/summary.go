@@ -51,8 +51,18 @@ func Of(in Input) Sentence {
 		}
 	}
 	text := w.text()
-	text += w.unread(text) + w.contradiction() + w.contested()
+	text += w.expected(text) + w.unread(text) + w.contradiction() + w.contested()
 	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
+}
+
+// expected is what the forecast asks for where the windows keep as many replicas without it: it will raise the count
+// again once they do not.
+func (w *writer) expected(text string) string {
+	asks := projection.ForecastAsks(w.Decision)
+	if asks <= w.Winner().Replicas || strings.Contains(text, "the forecast ") {
+		return ""
+	}
+	return fmt.Sprintf("; the forecast asks for %d", asks)
 }
 
 // unread names the metrics that cannot be read and that the text does not name: without them nothing is scaled down.
@@ -168,7 +178,7 @@ func (w *writer) ifActive() string {
 		if w.Refusal.Reason == "" || w.Desired == w.Current {
 			return ""
 		}
-		if w.Mode() == mode.Preview {
+		if a := w.Policy.WorkloadAutoscaler; a != nil && a.Mode == mode.Preview {
 			return fmt.Sprintf("; the mode is Preview, and mode Active would scale to %d", w.Desired)
 		}
 		return fmt.Sprintf("; it would scale to %d", w.Desired)

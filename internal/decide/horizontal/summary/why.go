@@ -104,8 +104,23 @@ func (w *writer) cause(i int) string {
 		return w.withoutContainer(i)
 	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
 		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")
+	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
+		return w.pendingText()
 	}
 	return r.Failure.Message
+}
+
+// areAllPending reports whether there are pods and none of them runs: its kubelet has nothing to report.
+func (w *writer) areAllPending() bool {
+	isStarted := func(p metric.Pod) bool { return p.Phase != metric.PhasePending }
+	return len(w.Pods) > 0 && !slices.ContainsFunc(w.Pods, isStarted)
+}
+
+func (w *writer) pendingText() string {
+	if n := len(w.Pods); n > 1 {
+		return fmt.Sprintf("all %d pods are Pending", n)
+	}
+	return "the only pod is Pending"
 }
 
 func (w *writer) hasFallback(i int) bool {

@@ -46,10 +46,21 @@ type Finding struct {
 func FindShared(kind, name string, objects []string) Finding {
 	f := Finding{Kind: TargetShared}
 	if len(objects) > 1 {
-		f.Message = fmt.Sprintf("%s %s has several: %s; %s applies to its pods", kind, name, strings.Join(objects, ", "),
-			objects[0])
+		f.Message = fmt.Sprintf("%s %s has several: %s; %s%s", kind, name, strings.Join(objects, ", "), objects[0], applies)
 	}
 	return f
+}
+
+// applies ends the message about a shared workload.
+const applies = " applies to its pods"
+
+// AppliesOf is the object that applies by the message of FindShared; empty for another message.
+func AppliesOf(message string) string {
+	text, isShared := strings.CutSuffix(message, applies)
+	if !isShared {
+		return ""
+	}
+	return text[strings.LastIndex(text, " ")+1:]
 }
 
 const (

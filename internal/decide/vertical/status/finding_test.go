@@ -29,6 +29,9 @@ func TestShared(t *testing.T) {
 	if f := FindShared("Deployment", "web", []string{"a", "b"}); f.Kind != TargetShared || f.Message != want {
 		t.Errorf("%+v", f)
 	}
+	if got, none := AppliesOf(want), AppliesOf("pods run"); got != "a" || none != "" {
+		t.Errorf("%q applies by the message, and %q by another one", got, none)
+	}
 	if f := FindShared("Deployment", "web", []string{"a"}); f.Message != "" {
 		t.Errorf("%+v", f)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
@@ -52,14 +51,8 @@ func (w *Decided) ofCount() string {
 		return w.ofProposal(d.Winner())
 	case projection.Unusable:
 		return w.ofFailure()
-	case projection.MinReplicas:
-		return "at minReplicas"
-	case projection.MaxReplicas:
-		return "at maxReplicas"
-	case projection.ScheduleMin:
-		return "minReplicas of schedule " + nameOfSchedule(d.Schedules.MinBy)
-	case projection.ScheduleMax:
-		return "maxReplicas of schedule " + nameOfSchedule(d.Schedules.MaxBy)
+	case projection.MinReplicas, projection.MaxReplicas, projection.ScheduleMin, projection.ScheduleMax:
+		return w.ofBounds(limit)
 	case projection.Tolerance:
 		if index < len(w.Policy.Metrics) {
 			return w.metricName(index) + " within tolerance"
@@ -70,11 +63,17 @@ func (w *Decided) ofCount() string {
 	}
 }
 
-func nameOfSchedule(s *schedules.Schedule) string {
-	if s == nil {
-		return ""
+// ofBounds returns the bound that determined the count: the most replicas where the least are above them.
+func (w *Decided) ofBounds(limit projection.Limit) string {
+	s := &w.Decision.Schedules
+	name, by := "minReplicas", s.MinBy
+	if s.MaxWins || limit == projection.MaxReplicas || limit == projection.ScheduleMax {
+		name, by = "maxReplicas", s.MaxBy
 	}
-	return s.Name
+	if by == nil {
+		return "at " + name
+	}
+	return name + " of schedule " + by.Name
 }
 
 // ofProposal returns the source of the proposal.

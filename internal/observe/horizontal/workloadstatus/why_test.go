@@ -60,6 +60,12 @@ func TestWhy(t *testing.T) {
 			Summary: "waits for HPA web to be removed"}
 	}
 	down := metric.Reading{Error: "no such server"}
+	contradicting := func(s *spec) {
+		s.Schedules = []plimsollv1alpha1.Schedule{
+			{Name: "office", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MinReplicas: ptr.To[int32](8)},
+			{Name: "freeze", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MaxReplicas: ptr.To[int32](3)},
+		}
+	}
 	for want, c := range map[string]struct {
 		change func(*spec)
 		jobs   metric.Reading
@@ -69,6 +75,7 @@ func TestWhy(t *testing.T) {
 		"jobs":                            {unchanged, jobs(5), asUsual, "True Active"},
 		"jobs within tolerance":           {unchanged, jobs(3), asUsual, "True Active"},
 		"at maxReplicas":                  {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
+		"maxReplicas of schedule freeze":  {contradicting, jobs(1), asUsual, "True Active"},
 		"cannot read jobs":                {unchanged, down, asUsual, "False FailedGetExternalMetric"},
 		"paused":                          {withMode("Paused", nil), down, asUsual, "True Paused"},
 		"paused at 7":                     {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
@@ -93,5 +100,14 @@ func TestWhy(t *testing.T) {
 		if ready := status.Conditions[0]; ready.Type != "Ready" || string(ready.Status)+" "+ready.Reason != c.ready {
 			t.Errorf("%s: Ready is %+v, want %s", want, ready, c.ready)
 		}
+	}
+}
+
+// TestDesiredBeforeTheFirstValue: the column WANTED has the count that stays while nothing could be read yet, not 0.
+func TestDesiredBeforeTheFirstValue(t *testing.T) {
+	none := func(*horizontal.Observation) {}
+	status := statusOf(func(*spec) {}, metric.Reading{Error: "no such server"}, none)
+	if status.CurrentReplicas != 3 || status.DesiredReplicas != 3 {
+		t.Errorf("%d replicas and %d wanted, want 3 and 3", status.CurrentReplicas, status.DesiredReplicas)
 	}
 }

@@ -121,7 +121,7 @@ func TestSentences(t *testing.T) {
 		}
 		if next := of.sentence.Next; next != nil {
 			announced++
-			if next.Replicas == 0 {
+			if next.Most == 0 {
 				toZero++
 			}
 		}
@@ -206,8 +206,13 @@ func checkNext(t *testing.T, of *said) {
 			}
 		}
 	}
-	if got := at(next.After.Add(time.Millisecond)); got != next.Replicas {
-		t.Errorf("after %s the count is %d, announced was %d", next.After, got, next.Replicas)
+	// The first decision after that time is made up to a sync period later.
+	for _, late := range []time.Duration{time.Millisecond, 3 * time.Second, 8 * time.Second, 12 * time.Second, trigger.LoweringPeriod} {
+		first := play.later(next.After.Add(late))
+		first.state = play.state.Clone()
+		if got, _ := first.decide(); got.Desired < next.Least || got.Desired > next.Most {
+			t.Errorf("%s after %s the count is %d, announced was %d to %d", late, next.After, got.Desired, next.Least, next.Most)
+		}
 	}
 }
 

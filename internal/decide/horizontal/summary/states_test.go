@@ -86,3 +86,26 @@ func TestPendingPods(t *testing.T) {
 		}
 	}
 }
+
+// TestCountAtTheSyncPeriod: a count is lowered once in a sync period. A count is announced only if it is the one that
+// such a decision comes to, whenever it is made after the window.
+func TestCountAtTheSyncPeriod(t *testing.T) {
+	p := queueOf(mode.Active)
+	p.DownscaleStabilization = 5 * time.Minute
+	falling := []horizontal.Observation{queued(7, 70), queued(7, 60), queued(7, 50), queued(7, 20)}
+	const held = ": queue asks for 2, but 7 was asked for at 12:00:00, and scaleDown takes the highest of 5 min."
+	for want, tt := range map[string]struct {
+		seconds []int
+		period  time.Duration
+	}{
+		"Held at 7 until 12:05:00, then 2 to 6" + held: {[]int{0, 2, 6, 10}, 0},
+		"Held at 7 until 12:05:00, then 6" + held:      {[]int{0, 30, 40, 50}, 0},
+		"Held at 7 until 12:05:00, then 5 to 6" + held: {[]int{0, 30, 70, 90}, time.Minute},
+	} {
+		in := played(&p, tt.seconds, falling...)
+		in.SyncPeriod = tt.period
+		if got := Of(in).Text; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Input struct {
 	WriteError string
 	// LimitedSince is since when the count has been the most replicas while more is asked for; zero if that is not known.
 	LimitedSince time.Time
+	// SyncPeriod is the object's; zero for the default.
+	SyncPeriod time.Duration
 }
 
 // Sentence is a decision in one sentence.
@@ -46,7 +48,7 @@ type Sentence struct {
 func Of(in Input) Sentence {
 	w := writerOf(in)
 	if w.mayAnnounce() {
-		if next, found := projection.NextChange(w.Policy, w.State, w.Decision); found {
+		if next, found := projection.NextChange(w.Policy, w.State, w.Decision, in.SyncPeriod); found {
 			w.next = &next
 		}
 	}
@@ -218,10 +220,10 @@ func (w *writer) then() string {
 		return "; " + w.lastReplica()
 	case w.next != nil && w.next.After.After(w.At):
 		w.announced = w.next
-		return fmt.Sprintf("; then %d after %s", w.next.Replicas, w.clock(w.next.After))
+		return fmt.Sprintf("; then %s after %s", w.nextCount(), w.clock(w.next.After))
 	case w.next != nil:
 		w.announced = w.next
-		return fmt.Sprintf("; then %d with the next decision", w.next.Replicas)
+		return fmt.Sprintf("; then %s with the next decision", w.nextCount())
 	}
 	return w.due()
 }
@@ -232,5 +234,13 @@ func (w *writer) until() string {
 		return ""
 	}
 	w.announced = w.next
-	return fmt.Sprintf(" until %s, then %d", w.clock(w.next.After), w.next.Replicas)
+	return fmt.Sprintf(" until %s, then %s", w.clock(w.next.After), w.nextCount())
+}
+
+// nextCount is the count after the next change, or "2 to 6" if it depends on when the next decision is made.
+func (w *writer) nextCount() string {
+	if w.next.Least == w.next.Most {
+		return fmt.Sprint(w.next.Most)
+	}
+	return fmt.Sprintf("%d to %d", w.next.Least, w.next.Most)
 }

@@ -108,7 +108,7 @@ func (w *writer) cooldown() string {
 func (w *writer) isLastReplicaNext() bool {
 	z := &w.Zero
 	if w.next != nil {
-		return w.next.Replicas == 0 && w.Desired == 1 && (z.IsCooledDown || w.next.After.Equal(z.CooldownEnd))
+		return w.next.Most == 0 && w.Desired == 1 && (z.IsCooledDown || w.next.After.Equal(z.CooldownEnd))
 	}
 	return w.State == nil && !w.IsHistoryUnknown && w.Current == 1 && w.Desired == 1 && w.Proposed.Replicas <= 1 &&
 		z.CooldownEnd.After(w.At) && z.UnknownSince.IsZero() && w.Mode() == mode.Active &&

@@ -114,8 +114,8 @@ func TestLocalPatch(t *testing.T) {
 	}
 }
 
-// TestPatchOnce: where two rules would patch the same field of an object, the worse finding has the patch, and the other
-// one names it.
+// TestPatchOnce: where two rules would patch the same field of an object, the worse finding has the patch, and the
+// other one names it.
 func TestPatchOnce(t *testing.T) {
 	const manifest = `apiVersion: apps/v1
 kind: Deployment

@@ -385,7 +385,7 @@ func (s *situation) asTotal(d *horizontal.Decision) bool {
 }
 
 // zeroIn finds a 0 that is a number of its own, and no part of a time or of a decimal.
-var zeroIn = regexp.MustCompile(`(^|[ (])0( |$|[;,.)%])`)
+var zeroIn = regexp.MustCompile(`(^|[ (])0( |$|[;,)%]|\.( |$))`)
 
 // checkKnown: a sentence has a 0 only where a count or a value is known to be 0.
 func checkKnown(t *testing.T, of *said) {

@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -85,5 +89,29 @@ func TestNoEarlierThan(t *testing.T) {
 		"load ends now"
 	if len(texts) != 1 || !texts[want] {
 		t.Errorf("%v, want %q", texts, want)
+	}
+}
+
+// TestLimitedSince: the sentence has since when the object is at maxReplicas, which its status says.
+func TestLimitedSince(t *testing.T) {
+	in, err := os.ReadFile("testdata/behavior-defaults.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := snapshothorizontal.NewReader(bytes.NewReader(in)).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	step.HPA.Spec.MaxReplicas = step.Scale.Spec.Replicas
+	step.HPA.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{
+		Type: autoscalingv2.ScalingLimited, Status: corev1.ConditionTrue, Reason: "TooManyReplicas",
+		LastTransitionTime: metav1.NewTime(step.Snapshot.Time.Add(-168 * time.Minute)),
+	}}
+	e, err := Explain(step, divergence.Default, 15*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "by maxReplicas since 09:12:00;"; !strings.Contains(e.Summary(), want) {
+		t.Errorf("%q is missing in %s", want, e.Summary())
 	}
 }

@@ -39,9 +39,9 @@ func (a Autoscaler) IsOverridden() bool { return a.shows(statusreport.ReplicasOv
 // ScaledToZero reports whether the object's status shows that its controller scaled the target to zero.
 func (a Autoscaler) ScaledToZero() bool { return a.shows(statusreport.ScaledToZero) }
 
-// LimitedSince returns since when the object's status shows that more than maxReplicas is asked for; zero if it does not.
-// ScalingLimited keeps its time while its reason changes. A change of the count that is later is the begin: since then
-// the count has been maxReplicas.
+// LimitedSince returns since when the object's status shows that more than maxReplicas is asked for; zero if it does
+// not. ScalingLimited keeps its time while its reason changes, so that a change of the count that is later counts: since
+// then the count has been maxReplicas.
 func (a Autoscaler) LimitedSince() time.Time {
 	c := a.Condition(statusreport.ScalingLimited)
 	if c.Status != condition.True || c.Reason != behavior.TooManyReplicas.String() {

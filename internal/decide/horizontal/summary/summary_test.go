@@ -142,6 +142,17 @@ func TestPercent(t *testing.T) {
 	}
 }
 
+// TestOfTarget: what is far beyond a target is said in times, with no more after it.
+func TestOfTarget(t *testing.T) {
+	for ratio, want := range map[float64]string{
+		0.5: "50 % of its target or more", 99: "9900 % of its target or more", 510: "more than 99 times its target",
+	} {
+		if got := atLeast(ratio); got != want {
+			t.Errorf("%v: %s, want %s", ratio, got, want)
+		}
+	}
+}
+
 // TestShortName: the names of a workload's pods differ at their ends.
 func TestShortName(t *testing.T) {
 	for name, want := range map[string]string{

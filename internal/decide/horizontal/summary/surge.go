@@ -12,8 +12,8 @@ import (
 func (w *writer) bySurge() string {
 	s := &w.Surge
 	taken := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))
-	text := fmt.Sprintf("a surge: %s was at %s of its target or more for %s on %s, which takes %d", w.metricName(s.Metric),
-		percent(s.Ratio), seconds(s.Span), podsText(int32(s.Counted)), taken)
+	text := fmt.Sprintf("a surge: %s was at %s for %s on %s, which takes %d", w.metricName(s.Metric), atLeast(s.Ratio),
+		seconds(s.Span), podsText(int32(s.Counted)), taken)
 	switch {
 	case s.Replicas >= taken:
 		return text
@@ -26,8 +26,8 @@ func (w *writer) bySurge() string {
 // surgeAsks is what the surge window asks for, with what it saw.
 func (w *writer) surgeAsks() string {
 	s := &w.Surge
-	return fmt.Sprintf("a surge (%s at %s of its target or more for %s) asks for %s", w.metricName(s.Metric),
-		percent(s.Ratio), seconds(s.Span), countText(s.Replicas))
+	return fmt.Sprintf("a surge (%s at %s for %s) asks for %s", w.metricName(s.Metric), atLeast(s.Ratio),
+		seconds(s.Span), countText(s.Replicas))
 }
 
 // pastSurge is what the surge window saw when it asked for the count that is held: " for CPU at 900 % of its target or
@@ -41,7 +41,7 @@ func (w *writer) pastSurge() string {
 	if !isThis || s.Metric >= len(w.Policy.Metrics) || !w.isOnlyPerPod(s.Metric) {
 		return ""
 	}
-	return fmt.Sprintf(", for %s at %s of its target or more", w.metricName(s.Metric), percent(s.Ratio))
+	return fmt.Sprintf(", for %s at %s", w.metricName(s.Metric), atLeast(s.Ratio))
 }
 
 // isOnlyPerPod reports whether no other metric could have had a surge.

@@ -175,8 +175,8 @@ func (w *writer) outOfRange() string {
 	case w.limit == projection.ScaleDownRate:
 		text += fmt.Sprintf(", and the policies of scaleDown permit %d now", w.Limited.Replicas)
 	case w.ActiveDesired > w.Bounds.MaxReplicas:
-		text = fmt.Sprintf("maxReplicas of the spec is %d; from there it goes down as scaleDown permits, as %s", w.ActiveDesired,
-			text)
+		text = fmt.Sprintf("maxReplicas of the spec is %d; from there it goes down as scaleDown permits, as %s",
+			w.ActiveDesired, text)
 	}
 	if w.Proposed.Source == proposal.None || w.Proposed.Source == proposal.Schedule {
 		return text

@@ -42,15 +42,33 @@ func (w *writer) valueOf(i int) string {
 	case spec.Target.Type == source.Utilization:
 		return fmt.Sprintf("%s is at %d %% (target %d %%)", name, r.Percent, spec.Target.Percent)
 	}
-	return fmt.Sprintf("%s is at %s of its target", name, percent(r.Ratio))
+	return fmt.Sprintf("%s is at %s", name, ofTarget(r.Ratio))
+}
+
+// mostTimes is up to how many times something is shown.
+const mostTimes = 99
+
+// ofTarget is "140 % of its target".
+func ofTarget(ratio float64) string {
+	if ratio > mostTimes {
+		return percent(ratio) + " its target"
+	}
+	return percent(ratio) + " of its target"
+}
+
+// atLeast is "900 % of its target or more".
+func atLeast(ratio float64) string {
+	if ratio > mostTimes {
+		return ofTarget(ratio)
+	}
+	return ofTarget(ratio) + " or more"
 }
 
 // percent is a part of something. What is not the whole is not shown as the whole, nor what is more than nothing as 0.
 func percent(part float64) string {
-	const most = 99
 	switch p := 100 * part; {
-	case p > 100*most:
-		return fmt.Sprintf("more than %d times", most)
+	case part > mostTimes:
+		return fmt.Sprintf("more than %d times", mostTimes)
 	case p > 0 && p < 1:
 		return "less than 1 %"
 	case p != 100 && math.Abs(p-100) < 1:

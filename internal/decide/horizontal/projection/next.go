@@ -48,16 +48,19 @@ func NextChange(
 	} else {
 		next, found = w.next(w.now, max(0, d.Proposed.Replicas))
 	}
-	if end := cooldownEnd(d); !end.IsZero() && (!found || !end.After(next.After)) {
+	if end := cooldownEnd(d); isDue(end, next.After) || !found && !end.IsZero() {
 		next, found = w.cooledDown(d, end)
-	} else if found && !end.IsZero() && !end.After(w.latest(next.After)) {
-		return Change{}, false
+	} else if isDue(end, w.latest(next.After)) {
+		return Change{}, false // The first decision after that time may be one after the cooldown.
 	}
-	if due := dueAt(d); found && !due.IsZero() && !due.After(w.latest(next.After)) {
+	if found && isDue(dueAt(d), w.latest(next.After)) {
 		return Change{}, false
 	}
 	return next, found
 }
+
+// isDue reports whether something is due at a time, which is zero if nothing is, or earlier.
+func isDue(due, at time.Time) bool { return !due.IsZero() && !due.After(at) }
 
 // ForecastAsks returns the count that a forecast asks for if that is more than the metrics ask for, even if the windows
 // keep that many replicas without it; 0 if there is none.

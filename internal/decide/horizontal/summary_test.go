@@ -207,7 +207,8 @@ func checkNext(t *testing.T, of *said) {
 		}
 	}
 	// The first decision after that time is made up to a sync period later.
-	for _, late := range []time.Duration{time.Millisecond, 3 * time.Second, 8 * time.Second, 12 * time.Second, trigger.LoweringPeriod} {
+	for _, part := range []time.Duration{0, 1, 3, 5, 8, 10} {
+		late := time.Millisecond + trigger.LoweringPeriod*part/10
 		first := play.later(next.After.Add(late))
 		first.state = play.state.Clone()
 		if got, _ := first.decide(); got.Desired < next.Least || got.Desired > next.Most {

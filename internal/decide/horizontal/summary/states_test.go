@@ -131,8 +131,8 @@ func TestWindowBehindARate(t *testing.T) {
 	p := queueOf(mode.Active)
 	p.DownscaleStabilization, p.MaxReplicas = 5*time.Minute, 100
 	checkSentences(t, map[string]Input{
-		"Scales from 4 to 8: queue asks for 60, and without behavior a decision doubles the count at most; then 16 with the " +
-			"next decision.": played(&p, []int{0, 15}, queued(2, 900), queued(4, 600)),
+		"Scales from 4 to 8: queue asks for 60, and without behavior a decision doubles the count at most; then 16 with " +
+			"the next decision.": played(&p, []int{0, 15}, queued(2, 900), queued(4, 600)),
 	})
 }
 

@@ -77,15 +77,14 @@ func TestPendingPods(t *testing.T) {
 		"Stays at 2: CPU cannot be read (the only pod is Pending).": {Pods: []metric.Pod{
 			{Name: "web-0", Phase: metric.PhasePending},
 		}},
-		"Stays at 2: CPU cannot be read (failed to get cpu utilization: unable to get metrics for resource cpu: no such " +
-			"server).": {Pods: append(readyPods(1), metric.Pod{Name: "web-1", Phase: metric.PhasePending})},
+		"Stays at 2: CPU cannot be read (failed to get cpu utilization: no such server).": {Pods: append(readyPods(1), metric.Pod{Name: "web-1", Phase: metric.PhasePending})},
 	} {
 		p := queueOf(mode.Active)
 		p.Metrics = []source.Spec{{
 			Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization, Percent: 50},
 		}}
 		o.Target.SpecReplicas = 2
-		o.Readings = []metric.Reading{{Error: "unable to get metrics for resource cpu: no such server"}}
+		o.Readings = []metric.Reading{{Error: "no such server"}}
 		if got := Of(played(&p, []int{0}, o)).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

@@ -160,7 +160,7 @@ func (s *Scene) meaning(m *source.Spec) string {
 	p := &s.Workload.Profile
 	switch {
 	case m.IsCPU():
-		return fmt.Sprintf("what requests take, %sm for each of a second", number(p.CPUPerRequestMilliCoreSeconds))
+		return fmt.Sprintf("what requests use, %sm for each request per second", number(p.CPUPerRequestMilliCoreSeconds))
 	case isMemory(m):
 		return fmt.Sprintf("%s in a pod and %s for each request in it or served within %v",
 			bytes(s.Workload.idleMemory(m)), bytes(p.MemoryPerRequestBytes), p.MemoryHold)

@@ -163,7 +163,7 @@ func TestAssume(t *testing.T) {
 			metrics: fmt.Sprintf(onCPU, utilization(60)), serves: 1500 / (14 * 0.6), target: 0.6,
 			assumed: "a pod serves 179 requests/s at 100 % of its CPU request, so that the peak of 1500 needs 70 % of " +
 				"maxReplicas 20; at 60 % the peak needs 14 pods; --pod-capacity",
-			fed: "cpu is what requests take, 2.8m for each of a second: the peak needs 14 pods",
+			fed: "cpu is what requests use, 2.8m for each request per second: the peak needs 14 pods",
 		},
 		"a flag": {
 			metrics: fmt.Sprintf(onCPU, utilization(60)), known: simulate.Known{PerSecond: 50, From: "--pod-capacity"},

@@ -382,7 +382,7 @@ func played() *view.WhatIf {
 			"the load of HorizontalPodAutoscaler checkout/web of the last 24 h, in pods at the target, read from the controller",
 			"the load is in pods at the target, as recorded, each of which serves 35 requests/s; a pod serves 50 requests/s at 100 % " +
 				"of its CPU request; at 70 % the peak needs 9 pods; --pod-capacity changes what a pod serves",
-			"cpu is what requests take, 10m for each of a second: the peak needs 9 pods",
+			"cpu is what requests use, 10m for each request per second: the peak needs 9 pods",
 			"a pod is ready 8s after it has a place on a node", "Plimsoll's loop decides in both",
 			"flags such as --pod-capacity are those of plimsoll simulate --from horizontalpodautoscaler/web -n checkout",
 		},

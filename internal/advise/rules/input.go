@@ -110,9 +110,13 @@ func checkDefinedTwice(c *objects.Collection) []Finding {
 		others[key], last[key] = append(others[key], before), r.Object
 	}
 	for _, key := range slices.Sorted(maps.Keys(last)) {
+		define := "defines"
+		if len(others[key]) > 1 {
+			define = "define"
+		}
 		found = append(found, Finding{
 			Object: last[key], Field: objects.Field{"metadata", "name"},
-			Why: fmt.Sprintf("It stands in %s, too; this one counts.", strings.Join(others[key], ", and in ")),
+			Why: fmt.Sprintf("%s also %s it; this one counts.", strings.Join(others[key], ", and "), define),
 		})
 	}
 	return found

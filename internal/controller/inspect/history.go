@@ -47,8 +47,8 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		case encoded == nil:
-			http.Error(w, fmt.Sprintf("there is no history of %s %s here: it was never decided, or another replica leads",
-				kind, object), http.StatusNotFound)
+			http.Error(w, fmt.Sprintf("there is no history of %s %s here: this controller does not scale it, has "+
+				"made no decision on it yet, or does not lead", kind, object), http.StatusNotFound)
 		default:
 			w.Header().Set("Content-Type", "application/octet-stream")
 			if !isWhole {

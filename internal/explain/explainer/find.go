@@ -68,10 +68,32 @@ func (r *ClusterReader) Find(ctx context.Context, namespace string, target Targe
 	if len(found.Autoscalers) > 0 {
 		return found, nil
 	}
+	if err := r.missing(ctx, namespace, target); err != nil {
+		return found, err
+	}
 	return found, &cmderror.Error{
 		What: fmt.Sprintf("no autoscaler in namespace %s has %s/%s as its target", namespace, target.Kind, target.Name),
 		Why:  strings.Join(found.LeftOut, "; "), Next: "see kubectl get hpa,wla,vpa -n " + namespace,
 	}
+}
+
+// missing returns an error if the target does not exist; nil if it does, or if that cannot be read.
+func (r *ClusterReader) missing(ctx context.Context, namespace string, target Target) error {
+	var err error
+	apps, options := r.reader.Client.AppsV1(), metav1.GetOptions{}
+	switch target.Kind {
+	case "deployment":
+		_, err = apps.Deployments(namespace).Get(ctx, target.Name, options)
+	case "statefulset":
+		_, err = apps.StatefulSets(namespace).Get(ctx, target.Name, options)
+	case "replicaset":
+		_, err = apps.ReplicaSets(namespace).Get(ctx, target.Name, options)
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil
+	}
+	resource := target.Kind + "s.apps"
+	return apierror.Request{Verb: "get", Resource: resource, Namespace: namespace, Name: target.Name}.Sentence(err)
 }
 
 // eachHPA and the others call f for each autoscaler of their kind with its target.
@@ -149,9 +171,21 @@ func (r *ClusterReader) ownersOf(ctx context.Context, namespace, name string) ([
 	return owners, nil
 }
 
-// Successor returns the WorkloadAutoscaler that has replaced a missing HPA: plimsoll migrate gives it the HPA's name.
-func (r *ClusterReader) Successor(ctx context.Context, hpa observe.Key) (observe.Key, bool) {
-	successor := observe.Key{NamespacedName: hpa.NamespacedName, Kind: observe.WorkloadAutoscaler}
-	_, err := r.reader.Workload(ctx, hpa.NamespacedName)
+// Successor returns the WorkloadAutoscaler that has replaced a missing HPA, or the HPA that has replaced a missing
+// WorkloadAutoscaler: plimsoll migrate gives it the same name, there and back.
+func (r *ClusterReader) Successor(ctx context.Context, missing observe.Key) (successor observe.Key, found bool) {
+	var err error
+	name := missing.NamespacedName
+	switch missing.Kind {
+	case observe.HorizontalPodAutoscaler:
+		successor = observe.Key{NamespacedName: name, Kind: observe.WorkloadAutoscaler}
+		_, err = r.reader.Workload(ctx, name)
+	case observe.WorkloadAutoscaler:
+		successor = observe.Key{NamespacedName: name, Kind: observe.HorizontalPodAutoscaler}
+		_, err = r.reader.Client.AutoscalingV2().HorizontalPodAutoscalers(name.Namespace).Get(ctx, name.Name,
+			metav1.GetOptions{})
+	default:
+		return successor, false
+	}
 	return successor, err == nil
 }

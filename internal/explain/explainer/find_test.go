@@ -34,6 +34,8 @@ func autoscaled() map[string]any {
 			"scaleTargetRef"),
 		"/apis/autoscaling.k8s.io/v1/namespaces/shop/verticalpodautoscalers": list("autoscaling.k8s.io/v1",
 			"VerticalPodAutoscaler", "targetRef"),
+		"/apis/apps/v1/namespaces/shop/deployments/api": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+			"metadata": map[string]any{"namespace": "shop", "name": "api"}},
 		"/api/v1/namespaces/shop/pods": corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"},
 			Items: []corev1.Pod{pod}},
 	}
@@ -52,6 +54,7 @@ func TestFind(t *testing.T) {
 		"a pod of it":          {Target{Pod, "web-5d9-x"}, "", all, ""},
 		"no VPA definition":    {Target{"deployment", "web"}, "verticalpodautoscalers", all[:2], ""},
 		"no WLA definition":    {Target{Pod, "web-5d9-x"}, "workloadautoscalers", []string{all[0], all[2]}, ""},
+		"no such Deployment":   {Target{"deployment", "nope"}, "", nil, `deployments.apps "nope" not found in namespace shop`},
 		"nothing scales it":    {Target{"deployment", "api"}, "", nil, "no autoscaler in namespace shop has deployment/api as its target"},
 		"there is no such pod": {Target{Pod, "web-5d9-y"}, "", nil, `pods "web-5d9-y" not found in namespace shop`},
 	} {
@@ -78,7 +81,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestSuccessor: a deleted HPA has a successor if a WorkloadAutoscaler has its name.
+// TestSuccessor: a deleted HPA has a successor if a WorkloadAutoscaler has its name, and the reverse.
 func TestSuccessor(t *testing.T) {
 	api := map[string]any{"/apis/plimsoll.dev/v1alpha1/namespaces/shop/workloadautoscalers/web": map[string]any{
 		"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler", "metadata": map[string]any{"namespace": "shop",
@@ -87,6 +90,13 @@ func TestSuccessor(t *testing.T) {
 	if key, found := readerOf(t, api, nil).Successor(t.Context(), observe.HPA("shop", "web")); !found ||
 		key.Kind != observe.WorkloadAutoscaler || key.Name != "web" {
 		t.Errorf("%v %v", key, found)
+	}
+	back := map[string]any{"/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web": map[string]any{
+		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": map[string]any{"namespace": "shop",
+			"name": "web"}}}
+	if key, found := readerOf(t, back, nil).Successor(t.Context(), observe.WLA("shop", "web")); !found ||
+		key != observe.HPA("shop", "web") {
+		t.Errorf("%v %v, migrated back", key, found)
 	}
 	if key, found := readerOf(t, nil, nil).Successor(t.Context(), observe.HPA("shop", "web")); found {
 		t.Errorf("%v, without one", key)

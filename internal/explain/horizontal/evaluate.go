@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
@@ -63,7 +64,7 @@ func Evaluate(
 func (r *Result) input() summary.Input {
 	return summary.Input{
 		Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown,
-		LimitedSince: r.Step.Autoscaler().LimitedSince(),
+		LimitedSince: r.Step.Autoscaler().LimitedSince(), SyncPeriod: r.Step.Autoscaler().SyncPeriod(trigger.LoweringPeriod),
 	}
 }
 

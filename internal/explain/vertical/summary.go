@@ -47,13 +47,54 @@ func (e *Explanation) ofPods() string {
 	isChanged := func(v update.Verdict) bool { return v.Action != update.Nothing }
 	if at := slices.IndexFunc(pods, isChanged); at >= 0 {
 		return fmt.Sprintf("the next pass changes %s: %s would be %s, because %s", of(count(pods, isChanged), len(pods)),
-			pods[at].Pod.Name, done[pods[at].Action], report.Sentence(pods[at].Reason))
+			pods[at].Pod.Name, done[pods[at].Action], e.because(&pods[at]))
 	}
 	isWanting := func(v update.Verdict) bool { return v.Reason != reason.None }
 	if n := count(pods, isWanting); n > 0 {
 		return fmt.Sprintf("%s to be changed, but not now: %s", needs(n, len(pods)), why(pods, isWanting))
 	}
 	return "no pod is changed: " + why(pods, func(update.Verdict) bool { return true })
+}
+
+// because is why a pod is changed. Of requests outside of the bounds, it names the first.
+func (e *Explanation) because(v *update.Verdict) string {
+	if v.Reason != reason.OutsideRange {
+		return report.Sentence(v.Reason)
+	}
+	for i := range v.Pod.Containers {
+		c := &v.Pod.Containers[i]
+		rec, isPublished := vertical.RecommendationOf(e.Published, c.Name)
+		if !isPublished {
+			continue
+		}
+		if text := outside(c, rec); text != "" {
+			return text
+		}
+	}
+	return report.Sentence(v.Reason)
+}
+
+// outside is which request of a container is outside of the bounds, or missing; empty if none is.
+func outside(c *vertical.PodContainer, rec *vertical.Recommendation) string {
+	for r := range vertical.Resource(vertical.Resources) {
+		if _, isRecommended := rec.Target.Get(r); !isRecommended {
+			continue
+		}
+		request, isSet := c.Requests.Get(r)
+		lower, hasLower := rec.Lower.Get(r)
+		upper, hasUpper := rec.Upper.Get(r)
+		switch {
+		case !isSet:
+			return fmt.Sprintf("%s requests no %s", c.Name, r)
+		case hasLower && request < lower:
+			return fmt.Sprintf("%s requests %s %s, less than the lower bound of %s", c.Name, r, amount(r, request),
+				amount(r, lower))
+		case hasUpper && request > upper:
+			return fmt.Sprintf("%s requests %s %s, more than the upper bound of %s", c.Name, r, amount(r, request),
+				amount(r, upper))
+		}
+	}
+	return ""
 }
 
 func count(pods []update.Verdict, is func(update.Verdict) bool) (n int) {

@@ -38,6 +38,23 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTimes: a trace with times as in RFC 3339 is the one with the same Unix seconds, its first row included.
+func TestTimes(t *testing.T) {
+	for _, heading := range []string{"", "time,requests\n"} {
+		text := heading + "2026-11-28T03:20:30Z,5\n2026-11-28T04:21:30+01:00,7\n2026-11-28T03:22:30.5Z,2\n"
+		l, err := ReadTrace("t.csv", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start := time.Date(2026, 11, 28, 3, 20, 30, 0, time.UTC); !l.Start.Equal(start) {
+			t.Errorf("it starts at %s, want %s", l.Start, start)
+		}
+		if a, b := l.Rate(59*time.Second), l.Rate(60*time.Second); a != 5 || b != 7 {
+			t.Errorf("%v and %v, want 5 and 7", a, b)
+		}
+	}
+}
+
 func TestTraceErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"no rows":      {"timestamp,value\n", "t.csv:1: 0 rows"},

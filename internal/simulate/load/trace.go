@@ -44,7 +44,7 @@ func openTrace(name string) (*Load, error) {
 	return ReadTrace(name, file)
 }
 
-// ReadTrace reads a trace: lines of timestamp,value in Unix seconds, oldest first,
+// ReadTrace reads a trace: lines of timestamp,value in Unix seconds or as in RFC 3339, oldest first,
 // under a heading that may be missing.
 func ReadTrace(name string, r io.Reader) (*Load, error) {
 	if strings.HasSuffix(name, ".gz") {
@@ -107,11 +107,20 @@ func (t *trace) read() error {
 	return nil
 }
 
-// isHeading reports a heading: its first field is no number.
+// isHeading reports a heading: its first field is no time.
 func isHeading(text string) bool {
 	first, _, _ := strings.Cut(text, ",")
-	_, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	_, err := secondsOf(first)
 	return err != nil
+}
+
+// secondsOf returns the Unix seconds of a timestamp, which may be a time as in RFC 3339.
+func secondsOf(timestamp string) (float64, error) {
+	text := strings.TrimSpace(timestamp)
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return float64(at.Unix()) + time.Duration(at.Nanosecond()).Seconds(), nil
+	}
+	return strconv.ParseFloat(text, 64)
 }
 
 func (t *trace) take(text string) error {
@@ -119,9 +128,9 @@ func (t *trace) take(text string) error {
 	if !found {
 		return fmt.Errorf("%q is not of the form timestamp,value", shortened(text))
 	}
-	at, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	at, err := secondsOf(first)
 	if err != nil || !(at >= 0 && at <= maxUnix) {
-		return fmt.Errorf("timestamp %q: want Unix seconds", shortened(first))
+		return fmt.Errorf("timestamp %q: want Unix seconds, or a time such as 2006-01-02T15:04:05Z", shortened(first))
 	}
 	value, err := strconv.ParseFloat(strings.TrimSpace(second), 64)
 	if err != nil || !(value >= 0 && value <= maxValue) {

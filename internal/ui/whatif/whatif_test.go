@@ -151,7 +151,7 @@ func TestWhatSavingsCost(t *testing.T) {
 			bounded.AsIs.AboveTargetPercent, bounded.Changed.AboveTargetPercent)
 	}
 	for _, want := range []string{"each of which serves 100 requests/s; a pod serves 100 requests/s at its target, as requests says",
-		"cpu is what requests take", "requests is the requests that a pod serves per second", "simulate --from horizontalpodautoscaler/web -n shop", "is ready 7s after", "Plimsoll's loop decides in both"} {
+		"cpu is what requests use", "requests is the requests that a pod serves per second", "simulate --from horizontalpodautoscaler/web -n shop", "is ready 7s after", "Plimsoll's loop decides in both"} {
 		if !strings.Contains(strings.Join(bounded.Notes, "\n"), want) {
 			t.Errorf("the notes lack %q: %q", want, bounded.Notes)
 		}

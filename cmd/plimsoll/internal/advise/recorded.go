@@ -56,8 +56,8 @@ func (o *adviseOptions) readRecorded(ctx context.Context, c *objects.Collection)
 		}
 	}
 	if failed > 0 {
-		o.unknown = append(o.unknown, fmt.Sprintf("The recorded load of %d of %d autoscalers could not be read; the first "+
-			"error: %v",
+		o.unknown = append(o.unknown, fmt.Sprintf("The advice does not consider the recorded load of %d of %d autoscalers, "+
+			"which only Plimsoll's controller has: it could not be read; the first error: %v",
 			failed, len(c.Horizontals), first))
 	}
 	return nil

@@ -247,9 +247,11 @@ func (o *explainOptions) explainAll(
 			fmt.Fprintln(o.out)
 		}
 		err := o.explain(ctx, reader, object)
-		if apierrors.IsNotFound(err) && object.Kind == observe.HorizontalPodAutoscaler {
+		if apierrors.IsNotFound(err) {
 			if successor, isThere := reader.Successor(ctx, object); isThere {
-				fmt.Fprintf(o.err, "hpa/%s does not exist: wla/%s took over\n", object.Name, successor.Name)
+				short := map[observe.Kind]string{observe.HorizontalPodAutoscaler: "hpa", observe.WorkloadAutoscaler: "wla"}
+				fmt.Fprintf(o.err, "%s/%s does not exist: %s/%s took over\n", short[object.Kind], object.Name,
+					short[successor.Kind], successor.Name)
 				err = o.explain(ctx, reader, successor)
 			}
 		}

@@ -35,7 +35,7 @@ ready, serve, queue and drop requests, and of metrics that come late. --as choos
 upstream's, every 15 s with values of metrics-server, or Plimsoll's, every second with samples of
 the kubelets.
 
-The load is a trace (CSV lines of timestamp,value in Unix seconds, plain or gzipped), or a shape:
+The load is a trace (CSV lines of timestamp,value in Unix seconds or RFC 3339, plain or gzipped), or a shape:
 
   step:10@0s,100@30s                     each rate from its time on
   ramp:10@0s,100@5m                      straight lines between the points

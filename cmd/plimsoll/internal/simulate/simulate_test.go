@@ -65,7 +65,7 @@ func TestSimulateText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Deployment web: 200m requested, no more than 300m", "upstream   ", "plimsoll\n",
-		"\nmetric  cpu is what requests take", "\ntime short of capacity", "\nworst minute", "\nrecovery from surges",
+		"\nmetric  cpu is what requests use", "\ntime short of capacity", "\nworst minute", "\nrecovery from surges",
 		"pods ready"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)

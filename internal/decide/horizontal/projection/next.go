@@ -18,40 +18,52 @@ import (
 type Change struct {
 	// After is the time until which the count stays: the first decision after it changes the count. It is the time of the
 	// decision itself if the next one changes it.
-	After    time.Time
-	Replicas int32
+	After time.Time
+	// Least and Most are the counts that the first decision after it may set. They differ if other limits end before that
+	// decision, too: a count is lowered once in a sync period, and by then more recommendations may have expired.
+	Least, Most int32
 }
 
+// lateness is the time by which a decision on new samples may be later than a sync period after the last one.
+const lateness = 5 * time.Second
+
 // NextChange returns the change that follows a decision that metrics made. The state is the settled one after it; it is
-// only read. The moment follows from the state, and does not depend on when decisions are made. It finds none if the
-// count stays, or if the proposal depends on the clock: during a surge or while surges are ignored, with a forecast,
-// while an HPA without behavior waits for a new value before it doubles, and if a schedule or a fallback is due earlier.
-// At the end of the cooldown, inactive metrics stop proposing replicas.
-func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
+// only read. every is the sync period. The moment follows from the state, and does not depend on when decisions are
+// made. It finds none if the count stays, or if the proposal depends on the clock: during a surge or while surges are
+// ignored, with a forecast, while an HPA without behavior waits for a new value before it doubles, and if a schedule or
+// a fallback may be due before the decision that changes the count. At the end of the cooldown, inactive metrics stop
+// proposing replicas.
+func NextChange(
+	p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, every time.Duration,
+) (next Change, found bool) {
 	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && ForecastAsks(d) == 0
 	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
 		return Change{}, false
 	}
-	w := newWalk(p, s, d, 0)
+	w := newWalk(p, s, d, max(every, trigger.LoweringPeriod)+lateness)
 	w.mayLower = d.Proposed.MayLower
 	if d.IsLoweringHeld {
-		next.After = s.LoweringAt.Add(trigger.LoweringPeriod)
-		next.Replicas, _ = w.after(next.After, max(0, d.Proposed.Replicas))
-		found = next.Replicas < d.Desired
+		next, found = w.changeAt(s.LoweringAt.Add(trigger.LoweringPeriod), max(0, d.Proposed.Replicas))
+		found = found && next.Most < d.Desired
 	} else {
 		next, found = w.next(w.now, max(0, d.Proposed.Replicas))
 	}
-	if end := cooldownEnd(d); !end.IsZero() && (!found || !end.After(next.After)) {
+	if end := cooldownEnd(d); isDue(end, next.After) || !found && !end.IsZero() {
 		next, found = w.cooledDown(d, end)
+	} else if isDue(end, w.latest(next.After)) {
+		return Change{}, false // The first decision after that time may be one after the cooldown.
 	}
-	if due := dueAt(d); found && !due.IsZero() && !due.After(next.After) {
+	if found && isDue(dueAt(d), w.latest(next.After)) {
 		return Change{}, false
 	}
 	return next, found
 }
 
-// ForecastAsks returns the count that a forecast asks for beyond what the metrics do, also where the windows keep as many
-// replicas without it; 0 if it asks for none.
+// isDue reports whether something is due at a time, which is zero if nothing is, or earlier.
+func isDue(due, at time.Time) bool { return !due.IsZero() && !due.After(at) }
+
+// ForecastAsks returns the count that a forecast asks for if that is more than the metrics ask for, even if the windows
+// keep that many replicas without it; 0 if there is none.
 func ForecastAsks(d *horizontal.Decision) int32 {
 	isApplied := d.Policy.Forecast.Mode == forecast.Active && d.Current > 0 && d.Failed-d.Fallbacks.Failed+d.Pending == 0
 	switch {
@@ -117,11 +129,30 @@ func (w *walk) downWindow() time.Duration {
 func (w *walk) next(from time.Time, proposed int32) (next Change, found bool) {
 	for _, at := range append([]time.Time{from}, w.moments()...) {
 		if then, _ := w.after(at, proposed); !at.Before(from) && then != w.current {
-			return Change{After: at, Replicas: then}, true
+			return w.changeAt(at, proposed)
 		}
 	}
 	return Change{}, false
 }
+
+// changeAt returns the change at a moment, whenever the first decision after it is made. It finds none if that decision
+// may keep the count.
+func (w *walk) changeAt(moment time.Time, proposed int32) (next Change, found bool) {
+	then, _ := w.after(moment, proposed)
+	next, found = Change{After: moment, Least: then, Most: then}, then != w.current
+	for _, at := range w.moments() {
+		if !at.After(moment) || at.After(w.latest(moment)) {
+			continue
+		}
+		then, _ = w.after(at, proposed)
+		next.Least, next.Most = min(next.Least, then), max(next.Most, then)
+		found = found && then != w.current
+	}
+	return next, found
+}
+
+// latest returns the latest time of the first decision after a moment.
+func (w *walk) latest(moment time.Time) time.Time { return moment.Add(w.every) }
 
 // lower finds the first moment after which the count falls if nothing is proposed any more.
 func (w *walk) lower() *Step {

@@ -173,10 +173,11 @@ func (w *writer) contradiction() string {
 // soon is how far ahead a change of the bounds is worth a mention.
 const soon = time.Hour
 
-// due is what changes soon although the metrics stay.
+// due is what changes soon although the metrics stay, or whenever it is if there are no metrics: nothing else happens.
 func (w *writer) due() string {
 	change := &w.Schedules.Next
-	if change.Schedule == nil || change.At.Sub(w.At) > soon || slices.Contains(w.said, change.Schedule) {
+	isFar := change.At.Sub(w.At) > soon && len(w.Policy.Metrics) > 0
+	if change.Schedule == nil || isFar || slices.Contains(w.said, change.Schedule) {
 		return ""
 	}
 	s := change.Schedule

@@ -137,17 +137,17 @@ func TestPodsThatDoNotCount(t *testing.T) {
 		Type: source.External, Name: "queue", Target: source.Target{Type: source.Value, Milli: 1000},
 	}}
 	checkSentences(t, map[string]Input{
-		"Scales from 3 to 1: memory is at 40 % of its target, but web-2 is still starting and does not count; if all 3 used " +
-			"as much, it would ask for 2.": of(starting, 400, 400, -1),
+		"Scales from 3 to 1: memory is at 40 % of its target, but web-2 is still starting and does not count.": of(
+			starting, 400, 400, -1),
 		"Scales from 3 to 4: memory is at 200 % of its target, but web-2 has no sample yet; if all 3 used as much, it would " +
 			"ask for 6.": of(newer, 2000, 2000, -1),
 		"Scales from 3 to 4: memory is at 200 % of its target, but web-2 has no sample; if all 3 used as much, it would ask " +
 			"for 6.": of(readyPods(3), 2000, 2000, -1),
 		"Stays at 3: memory cannot be read (web-2 is still starting).": of(starting[2:], -1),
-		"Scales from 3 to 5: queue is at 500 % of its target, but only 1 of 3 replicas is ready; if all 3 used as much, it " +
-			"would ask for 15.": played(&queue, []int{0}, horizontal.Observation{
-			Target: horizontal.Target{SpecReplicas: 3}, Pods: unready, Readings: []metric.Reading{{Series: []int64{5000}}},
-		}),
+		"Scales from 3 to 5: queue is at 500 % of its target, but only 1 of 3 replicas is ready.": played(
+			&queue, []int{0}, horizontal.Observation{
+				Target: horizontal.Target{SpecReplicas: 3}, Pods: unready, Readings: []metric.Reading{{Series: []int64{5000}}},
+			}),
 	})
 }
 

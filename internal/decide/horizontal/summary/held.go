@@ -58,7 +58,7 @@ func (w *writer) window() string {
 	s := &w.Stabilized
 	by, isKnown := "", !w.IsHistoryUnknown && s.By.Time.Before(w.At)
 	if isKnown {
-		by = fmt.Sprintf("%d was asked for at %s", s.By.Replicas, w.clock(s.By.Time))
+		by = fmt.Sprintf("%d was asked for at %s", s.By.Replicas, w.clock(s.By.Time)) + w.lastHolding()
 	} else {
 		by = fmt.Sprintf("%d may have been asked for lately", s.By.Replicas)
 	}
@@ -75,6 +75,22 @@ func (w *writer) window() string {
 		return fmt.Sprintf("%s, and the highest of %s counts", by, DurationText(s.Window))
 	}
 	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, DurationText(s.Window))
+}
+
+// lastHolding is " and 10 at 12:00:30": the recommendation of which the end changes the count, if the highest one ends
+// earlier.
+func (w *writer) lastHolding() string {
+	s := &w.Stabilized
+	if w.next == nil || s.IsPassing || s.Reason != behavior.ScaleDownStabilized {
+		return ""
+	}
+	r := &w.State.Recommendations
+	for _, of := range slices.Concat(r.Highs, r.Slots) {
+		if of.Time.After(s.By.Time) && of.Time.Add(s.Window).Equal(w.next.After) && of.Replicas > w.next.Most {
+			return fmt.Sprintf(" and %d at %s", of.Replicas, w.clock(of.Time))
+		}
+	}
+	return ""
 }
 
 // heldBetweenPeriods is of a count that is lowered once in a sync period.
@@ -108,7 +124,7 @@ func (w *writer) cooldown() string {
 func (w *writer) isLastReplicaNext() bool {
 	z := &w.Zero
 	if w.next != nil {
-		return w.next.Replicas == 0 && w.Desired == 1 && (z.IsCooledDown || w.next.After.Equal(z.CooldownEnd))
+		return w.next.Most == 0 && w.Desired == 1 && (z.IsCooledDown || w.next.After.Equal(z.CooldownEnd))
 	}
 	return w.State == nil && !w.IsHistoryUnknown && w.Current == 1 && w.Desired == 1 && w.Proposed.Replicas <= 1 &&
 		z.CooldownEnd.After(w.At) && z.UnknownSince.IsZero() && w.Mode() == mode.Active &&

@@ -99,10 +99,13 @@ func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
 	}
 }
 
-// ifTheSame is what the metric would ask for if all replicas counted.
+// ifTheSame is what the metric would ask for if all replicas counted. Pods that are not ready or do not exist will take
+// a share of the same load: what it would ask for if they used as much as the others is not needed.
 func (w *writer) ifTheSame(r *metric.Result) string {
-	plain := projection.Plain(w.Decision, r)
-	if plain == r.Replicas || plain <= 0 || w.limit == projection.MorePods || w.limit == projection.NoReadyPods {
+	plain, n := projection.Plain(w.Decision, r), &r.Counts
+	isStarting := n.Unready > 0 && (r.Ratio > 1 || w.limit == projection.FewerPods)
+	isAbsent := r.Groups == nil || n.Pods() < int(w.Current)
+	if plain == r.Replicas || plain <= 0 || w.limit == projection.MorePods || isStarting || isAbsent {
 		return ""
 	}
 	return fmt.Sprintf("; if all %d used as much, it would ask for %d", w.Current, plain)
@@ -179,13 +182,23 @@ func (w *writer) fewer(r *metric.Result) string {
 	case r.Groups == nil:
 		return fmt.Sprintf("not all of the %d replicas are ready", w.Current)
 	case existing < int(w.Current):
-		return thereAre(existing) + fmt.Sprintf(" for %d replicas", w.Current)
+		return thereAre(existing) + fmt.Sprintf(" for %d replicas", w.Current) + w.whyFewer()
 	case n.Lacking > 0:
 		return w.withoutContainer(w.indexOf(r))
 	case n.Unready > 0:
 		return w.podsIn(r, metric.Unready, "is still starting and does not count", "are still starting and do not count")
 	}
 	return fmt.Sprintf("only %d of %d replicas count", n.Counted+n.Unsampled, w.Current)
+}
+
+// whyFewer says where to look if pods should have been created long ago.
+func (w *writer) whyFewer() string {
+	const creation = time.Minute
+	s := w.State
+	if s == nil || s.Count.Replicas != w.Current || s.Count.ChangedAt.IsZero() || w.At.Sub(s.Count.ChangedAt) < creation {
+		return ""
+	}
+	return " (kubectl get events may say why)"
 }
 
 // onlyReady is how many pods are ready, with which a value for all is multiplied.

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
@@ -30,6 +31,8 @@ type Input struct {
 	WriteError string
 	// LimitedSince is since when the count has been the most replicas while more is asked for; zero if that is not known.
 	LimitedSince time.Time
+	// SyncPeriod is the object's; zero for the default.
+	SyncPeriod time.Duration
 }
 
 // Sentence is a decision in one sentence.
@@ -46,12 +49,12 @@ type Sentence struct {
 func Of(in Input) Sentence {
 	w := writerOf(in)
 	if w.mayAnnounce() {
-		if next, found := projection.NextChange(w.Policy, w.State, w.Decision); found {
+		if next, found := projection.NextChange(w.Policy, w.State, w.Decision, in.SyncPeriod); found {
 			w.next = &next
 		}
 	}
 	text := w.text()
-	text += w.expected(text) + w.unread(text) + w.contradiction() + w.contested()
+	text += w.expected(text) + w.unsampled(text) + w.extra(text) + w.unread(text) + w.contradiction() + w.contested()
 	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
 }
 
@@ -63,6 +66,42 @@ func (w *writer) expected(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("; the forecast asks for %d", asks)
+}
+
+// unsampled names the pods that have been without a sample for long, where the count is the same with them.
+func (w *writer) unsampled(text string) string {
+	r := w.winningMetric()
+	if r == nil || r.Counts.Missing == 0 || r.NoContainer > 0 || strings.Contains(text, " no sample") {
+		return ""
+	}
+	if lacking := w.withoutSample(r, 0); !strings.HasSuffix(lacking, " yet") {
+		return "; " + lacking
+	}
+	return ""
+}
+
+// extra says that pods count for which the target has no replicas, such as those of another workload.
+func (w *writer) extra(text string) string {
+	r := w.winningMetric()
+	if r == nil || r.Groups == nil || w.State == nil || w.Desired != w.Current || w.Pods == nil {
+		return ""
+	}
+	const deletion = time.Minute
+	pods, isSaid := r.Counts.Pods(), strings.Contains(text, " replicas")
+	if pods <= int(w.Current) || isSaid || w.At.Sub(w.State.Count.ChangedAt) < deletion {
+		return ""
+	}
+	return fmt.Sprintf("; %d pods count for %d replicas", pods, w.Current)
+}
+
+// winningMetric is the metric whose value the count follows; nil if there is none.
+func (w *writer) winningMetric() *metric.Result {
+	winner := w.Winner()
+	isMetric := w.Branch == horizontal.BranchMetrics && winner.Source == proposal.Metric
+	if !isMetric || winner.Index >= len(w.Metrics) || w.Metrics[winner.Index].Failure != nil {
+		return nil
+	}
+	return &w.Metrics[winner.Index]
 }
 
 // unread names the metrics that cannot be read and that the text does not name: without them nothing is scaled down.
@@ -138,6 +177,9 @@ func (w *writer) mayAnnounce() bool {
 func (w *writer) text() string {
 	switch refusal := w.Refusal; {
 	case w.Branch == horizontal.BranchNoScale:
+		if strings.Contains(w.Target.Error, noResource) {
+			return fmt.Sprintf("Does nothing: the kind of its target cannot be scaled (%s)", w.Target.Error)
+		}
 		return "Does nothing: the scale of its target cannot be read: " + w.Target.Error
 	case refusal.Reason != "":
 		return fmt.Sprintf("Stays at %d: %s%s", w.Current, strings.TrimRight(refusal.Message, "."), w.ifActive())
@@ -154,6 +196,10 @@ func (w *writer) text() string {
 	return w.decided()
 }
 
+// noResource is in the API server's response for a scale subresource that the kind does not have. For an object that
+// does not exist, it has the object's name.
+const noResource = "the server could not find the requested resource"
+
 // paused is the sentence of mode Paused.
 func (w *writer) paused() string {
 	w.named = append(w.named, projection.Paused)
@@ -167,6 +213,9 @@ func (w *writer) paused() string {
 	}
 	if w.Current == 0 && w.ActiveDesired == 0 && !zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) {
 		return "Stays at 0: the mode is Paused; mode Active would leave it at 0 too, until somebody scales it up"
+	}
+	if replicas := w.Policy.WorkloadAutoscaler.PausedReplicas; replicas != nil && *replicas == w.Current {
+		return fmt.Sprintf("Stays at %d: the mode is Paused, with paused.replicas %d%s", w.Current, w.Current, w.ifActive())
 	}
 	return fmt.Sprintf("Stays at %d: the mode is Paused%s", w.Current, w.ifActive())
 }
@@ -218,10 +267,10 @@ func (w *writer) then() string {
 		return "; " + w.lastReplica()
 	case w.next != nil && w.next.After.After(w.At):
 		w.announced = w.next
-		return fmt.Sprintf("; then %d after %s", w.next.Replicas, w.clock(w.next.After))
+		return fmt.Sprintf("; then %s after %s", w.nextCount(), w.clock(w.next.After))
 	case w.next != nil:
 		w.announced = w.next
-		return fmt.Sprintf("; then %d with the next decision", w.next.Replicas)
+		return fmt.Sprintf("; then %s with the next decision", w.nextCount())
 	}
 	return w.due()
 }
@@ -232,5 +281,13 @@ func (w *writer) until() string {
 		return ""
 	}
 	w.announced = w.next
-	return fmt.Sprintf(" until %s, then %d", w.clock(w.next.After), w.next.Replicas)
+	return fmt.Sprintf(" until %s, then %s", w.clock(w.next.After), w.nextCount())
+}
+
+// nextCount is the count after the next change, or "2 to 6" if it depends on when the next decision is made.
+func (w *writer) nextCount() string {
+	if w.next.Least == w.next.Most {
+		return fmt.Sprint(w.next.Most)
+	}
+	return fmt.Sprintf("%d to %d", w.next.Least, w.next.Most)
 }

@@ -91,13 +91,25 @@ func (w *writer) unreadable() string {
 			continue
 		}
 		text := w.metricName(i) + " cannot be read"
-		if more := w.Failed - w.Fallbacks.Failed - 1; more > 0 {
-			text += fmt.Sprintf(", nor can %d more", more)
-			w.areAllUnreadSaid = true
-		}
+		text += w.otherUnreadable(i)
 		return text + " (" + w.cause(i) + ")"
 	}
 	return "no metric has a value yet"
+}
+
+// otherUnreadable is which other metric cannot be read, or how many; empty without any.
+func (w *writer) otherUnreadable(first int) string {
+	more := w.Failed - w.Fallbacks.Failed - 1
+	if more <= 0 {
+		return ""
+	}
+	w.areAllUnreadSaid = true
+	for i := range w.Metrics {
+		if more == 1 && i != first && w.Metrics[i].Failure != nil && !w.hasFallback(i) {
+			return ", nor can " + w.metricName(i)
+		}
+	}
+	return fmt.Sprintf(", nor can %d more", more)
 }
 
 // cause is why a metric cannot be read: the pods, where none of them counts, or else what its source says.
@@ -111,7 +123,7 @@ func (w *writer) cause(i int) string {
 	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
 		return w.pendingText()
 	}
-	return r.Failure.Message
+	return withShortSelectors(r.Failure.Message)
 }
 
 // areAllPending reports whether there are pods and none of them runs: its kubelet has nothing to report.
@@ -200,7 +212,8 @@ func (w *writer) limitedByMin() string {
 
 // demand is what is asked for, with what the windows make of it.
 func (w *writer) demand() string {
-	if w.Stabilized.Reason == behavior.ReadyForNewScale {
+	isRaisedAnyway := w.Desired > w.Current && w.Winner().Replicas >= w.Desired
+	if w.Stabilized.Reason == behavior.ReadyForNewScale || isRaisedAnyway {
 		return w.asks()
 	}
 	return w.asks() + ", but " + w.window()

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -141,6 +142,24 @@ func shortName(name string) string {
 		return name
 	}
 	return first + "-…" + name[len(name)-end:]
+}
+
+var (
+	// goSelector is a selector in upstream's messages, which print the value of Go's type.
+	goSelector = regexp.MustCompile(`&LabelSelector\{MatchLabels:map\[string\]string\{([^{}]*)\},` +
+		`MatchExpressions:\[\]LabelSelectorRequirement\{\},\}`)
+	goLabel = regexp.MustCompile(`([^ ,]+): ([^ ,]*),`)
+)
+
+// withShortSelectors is a message with its selectors as kubectl takes them: service=jobs.
+func withShortSelectors(message string) string {
+	return goSelector.ReplaceAllStringFunc(message, func(selector string) string {
+		var labels []string
+		for _, label := range goLabel.FindAllStringSubmatch(goSelector.FindStringSubmatch(selector)[1], -1) {
+			labels = append(labels, label[1]+"="+label[2])
+		}
+		return strings.Join(labels, ",")
+	})
 }
 
 // clock is a time of the day, with the date if that is not today.

@@ -58,8 +58,22 @@ func (w *Decided) ofCount() string {
 			return w.metricName(index) + " within tolerance"
 		}
 		return limit.String()
+	case projection.AssumedValues:
+		return w.ofAssumed(index)
 	default:
 		return limit.String()
+	}
+}
+
+// ofAssumed returns which pods have no values of their own, so that values are assumed for them.
+func (w *Decided) ofAssumed(index int) string {
+	switch n := &w.Decision.Metrics[index].Counts; {
+	case n.Missing > 0:
+		return "pods without samples"
+	case n.Unready > 0:
+		return "starting pods"
+	default:
+		return projection.AssumedValues.String()
 	}
 }
 

@@ -2,6 +2,7 @@ package workloadstatus
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
@@ -99,6 +100,30 @@ func TestWhy(t *testing.T) {
 		}
 		if ready := status.Conditions[0]; ready.Type != "Ready" || string(ready.Status)+" "+ready.Reason != c.ready {
 			t.Errorf("%s: Ready is %+v, want %s", want, ready, c.ready)
+		}
+	}
+}
+
+// TestWhyOfPods: the column WHY says what the pods lack for which values are assumed.
+func TestWhyOfPods(t *testing.T) {
+	one := resource.MustParse("1")
+	ofCPU := func(s *spec) {
+		s.Metrics = []plimsollv1alpha1.MetricSpec{{Type: "Resource", Resource: &plimsollv1alpha1.ResourceMetricSource{
+			Name: "cpu", Target: plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: &one},
+		}}}
+	}
+	pod := metric.Pod{
+		Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, StartTime: noon.Add(-time.Hour),
+		ReadyTransition: noon.Add(-time.Hour),
+	}
+	pending := metric.Pod{Phase: metric.PhasePending, Ready: metric.ReadyFalse}
+	used := metric.Sample{Present: true, Milli: 2000, At: noon, Window: time.Minute}
+	for want, third := range map[string]metric.Pod{"pods without samples": pod, "starting pods": pending} {
+		status := statusOf(ofCPU, metric.Reading{Samples: []metric.Sample{used, used, {}}}, func(o *horizontal.Observation) {
+			o.Pods = []metric.Pod{pod, pod, third}
+		})
+		if got := status.Summary.Reason; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func Of(in Input) Sentence {
 // again once they do not.
 func (w *writer) expected(text string) string {
 	asks := projection.ForecastAsks(w.Decision)
-	if asks <= w.Winner().Replicas || strings.Contains(text, "the forecast ") {
+	if asks <= max(0, w.Winner().Replicas) || strings.Contains(text, "the forecast ") {
 		return ""
 	}
 	return fmt.Sprintf("; the forecast asks for %d", asks)

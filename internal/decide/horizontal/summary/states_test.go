@@ -77,7 +77,8 @@ func TestPendingPods(t *testing.T) {
 		"Stays at 2: CPU cannot be read (the only pod is Pending).": {Pods: []metric.Pod{
 			{Name: "web-0", Phase: metric.PhasePending},
 		}},
-		"Stays at 2: CPU cannot be read (failed to get cpu utilization: no such server).": {Pods: append(readyPods(1), metric.Pod{Name: "web-1", Phase: metric.PhasePending})},
+		"Stays at 2: CPU cannot be read (failed to get cpu utilization: unable to get metrics for resource cpu: unable to " +
+			"fetch metrics from resource metrics API: no such server).": {Pods: append(readyPods(1), metric.Pod{Name: "web-1", Phase: metric.PhasePending})},
 	} {
 		p := queueOf(mode.Active)
 		p.Metrics = []source.Spec{{

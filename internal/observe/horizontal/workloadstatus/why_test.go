@@ -64,7 +64,7 @@ func TestWhy(t *testing.T) {
 	contradicting := func(s *spec) {
 		s.Schedules = []plimsollv1alpha1.Schedule{
 			{Name: "office", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MinReplicas: ptr.To[int32](8)},
-			{Name: "freeze", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MaxReplicas: ptr.To[int32](3)},
+			{Name: "freeze", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MaxReplicas: ptr.To[int32](4)},
 		}
 	}
 	for want, c := range map[string]struct {

@@ -116,7 +116,7 @@ func checkDefinedTwice(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: last[key], Field: objects.Field{"metadata", "name"},
-			Why: fmt.Sprintf("%s also %s it; this one counts.", strings.Join(others[key], ", and "), define),
+			Why: fmt.Sprintf("%s, also %s it; this one counts.", strings.Join(others[key], ", and "), define),
 		})
 	}
 	return found

@@ -143,18 +143,21 @@ func TestPodsOfATarget(t *testing.T) {
 		Type: source.Resource, Name: "memory", Target: source.Target{Type: source.AverageValue, Milli: 1000},
 	}}
 	of := func(replicas int32, values ...int64) Input {
-		return played(&p, []int{0}, horizontal.Observation{
-			Target: horizontal.Target{SpecReplicas: replicas}, Pods: readyPods(len(values)),
-			Readings: []metric.Reading{{Samples: samples(values...)}},
+		before := horizontal.Observation{
+			Target: horizontal.Target{SpecReplicas: replicas}, Pods: readyPods(1),
+			Readings: []metric.Reading{{Samples: samples(1000)}},
+		}
+		return played(&p, []int{0, 60}, before, horizontal.Observation{
+			Pods: readyPods(len(values)), Readings: []metric.Reading{{Samples: samples(values...)}},
 		})
 	}
-	old, recent := of(7, 3000, 3000), of(7, 3000, 3000)
-	old.State.Count = history.Count{Replicas: 7, IsKnown: true, ChangedAt: noon.Add(-2 * time.Minute)}
-	recent.State.Count = history.Count{Replicas: 7, IsKnown: true, ChangedAt: noon.Add(-30 * time.Second)}
+	old, recent := of(7, 3000, 3000, 3000), of(7, 3000, 3000, 3000)
+	old.State.Count = history.Count{Replicas: 7, IsKnown: true, ChangedAt: noon.Add(-time.Minute)}
+	recent.State.Count = history.Count{Replicas: 7, IsKnown: true, ChangedAt: noon.Add(30 * time.Second)}
 	checkSentences(t, map[string]Input{
-		"Stays at 7: memory is at 300 % of its target, but there are 2 pods for 7 replicas.": recent,
-		"Stays at 7: memory is at 300 % of its target, but there are 2 pods for 7 replicas (kubectl get events may say " +
-			"why).": old,
+		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas.": recent,
+		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas (kubectl get events may " +
+			"say why).": old,
 		"Stays at 2: memory is at 100 % of its target; 5 pods count for 2 replicas.": of(2, 1000, 1000, 1000, 1000, 1000),
 		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample.":  of(3, 400, 400, -1),
 	})

@@ -61,6 +61,10 @@ func spoken(seed uint64) situation {
 	if m.chance("lowered lately", 3) {
 		s.state.LoweringAt = s.now.Add(-m.duration("decided", 20*time.Second))
 	}
+	if s.policy.WorkloadAutoscaler != nil && m.pick("schedules", 0, 1) == 1 {
+		m.extend(&s.policy)
+		s.policy.WorkloadAutoscaler.Mode = mode.Active
+	}
 	if w := s.policy.WorkloadAutoscaler; w != nil && m.chance("not active", 3) {
 		w.Mode = mode.Mode(m.pick("mode", 0, 2))
 	}
@@ -170,8 +174,9 @@ func checkNext(t *testing.T, of *said) {
 	if d.Desired != d.Current && !d.Zero.IsPossible {
 		// The load stays: what is asked for does not depend on the count.
 		play.policy.Metrics, play.policy.Tolerance = []source.Spec{queue()}, metric.Tolerance{}
-		if play.policy.WorkloadAutoscaler != nil {
-			play.policy.WorkloadAutoscaler, play.policy.MinReplicas = nil, max(1, play.policy.MinReplicas)
+		if w := play.policy.WorkloadAutoscaler; w != nil {
+			play.policy.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Schedules: w.Schedules}
+			play.policy.MinReplicas = max(1, play.policy.MinReplicas)
 		}
 		play.observation.Readings = []metric.Reading{length(max(0, d.Proposed.Replicas))}
 	}
@@ -403,6 +408,7 @@ func checkKnown(t *testing.T, of *said) {
 		known = append(known, d.Stabilized.By.Replicas)
 	}
 	for i := range d.Metrics {
+		known = append(known, of.policy.Metrics[i].Fallback.ReplicasAt(d.Current))
 		if r := &d.Metrics[i]; r.Failure == nil && !r.Pending {
 			known = append(known, r.Replicas, int32(math.Round(100*min(r.Ratio, 100))), of.policy.Metrics[i].Target.Percent)
 		}

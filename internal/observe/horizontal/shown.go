@@ -40,8 +40,8 @@ func (a Autoscaler) IsOverridden() bool { return a.shows(statusreport.ReplicasOv
 func (a Autoscaler) ScaledToZero() bool { return a.shows(statusreport.ScaledToZero) }
 
 // LimitedSince returns since when the object's status shows that more than maxReplicas is asked for; zero if it does
-// not. ScalingLimited keeps its time while its reason changes, so that a change of the count that is later counts: since
-// then the count has been maxReplicas.
+// not. ScalingLimited keeps its time while its reason changes, so that a change of the count that is later counts:
+// since then the count has been maxReplicas.
 func (a Autoscaler) LimitedSince() time.Time {
 	c := a.Condition(statusreport.ScalingLimited)
 	if c.Status != condition.True || c.Reason != behavior.TooManyReplicas.String() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
@@ -93,32 +94,53 @@ func (w *writer) ramps(f *schedules.InForce, b bound) string {
 }
 
 // others is why the bound applies and no other that is in force: the highest min does, the lowest max, and where they
-// contradict each other the max.
+// contradict each other the max. A schedule with the same bound is named as well: both hold the count.
 func (w *writer) others(by *schedules.Schedule, b bound) string {
 	text := ""
 	if w.Schedules.MaxWins {
 		w.isContradictionSaid = true
 		text = fmt.Sprintf(", which applies over minReplicas %d of %s", w.leastWanted(), w.Schedules.MinBy.Describe())
 	}
-	var than []*schedules.InForce
+	var same, than []*schedules.InForce
 	for i := range w.Schedules.InForce {
 		f := &w.Schedules.InForce[i]
-		if now, _ := b.of(f); f.Schedule != by && now > 0 && now != w.of(b) {
+		switch now, _ := b.of(f); {
+		case f.Schedule == by || now <= 0:
+		case now == w.of(b):
+			same = append(same, f)
+		default:
 			than = append(than, f)
 		}
 	}
+	if len(same) > 0 {
+		w.name(b.ofSchedule())
+		return text + fmt.Sprintf(" (as in %s)", same[0].Schedule.Describe())
+	}
+	return text + b.compared(than)
+}
+
+// ofSchedule is the limit that a schedule with the bound is.
+func (b bound) ofSchedule() projection.Limit {
+	if b == isMax {
+		return projection.ScheduleMax
+	}
+	return projection.ScheduleMin
+}
+
+// compared is than which other bounds the one that applies is higher or lower.
+func (b bound) compared(than []*schedules.InForce) string {
 	comparison := "higher"
 	if b == isMax {
 		comparison = "lower"
 	}
 	switch len(than) {
 	case 0:
-		return text
+		return ""
 	case 1:
 		now, _ := b.of(than[0])
-		return text + fmt.Sprintf(" (%s than %d of %s)", comparison, now, than[0].Schedule.Describe())
+		return fmt.Sprintf(" (%s than %d of %s)", comparison, now, than[0].Schedule.Describe())
 	}
-	return text + fmt.Sprintf(" (%s than those of %d other schedules)", comparison, len(than))
+	return fmt.Sprintf(" (%s than those of %d other schedules)", comparison, len(than))
 }
 
 // of is the bound that applies.
@@ -142,7 +164,10 @@ func (w *writer) contradiction() string {
 	if !w.Schedules.MaxWins || w.isContradictionSaid || w.Mode() == mode.Paused {
 		return ""
 	}
-	return "; " + w.maxText()
+	named := w.named // The count need not be the max.
+	text := "; " + w.maxText()
+	w.named = named
+	return text
 }
 
 // soon is how far ahead a change of the bounds is worth a mention.

@@ -196,6 +196,10 @@ func TestSchedules(t *testing.T) {
 			"queue asks for 1.": of(4, 1, 0, day, schedules.Schedule{
 			Name: "sale", Start: daily(t, 0), Duration: minutes(10), MinReplicas: 10,
 		}),
+		"Asks for 20, limited to 10 by maxReplicas (as in schedule \"cap\"); 2.0 times the load that 10 pods take at the " +
+			"target.": of(10, 20, 0, schedules.Schedule{
+			Name: "cap", Start: daily(t, 0), Duration: minutes(10), MaxReplicas: 10,
+		}),
 		"Scales from 2 to 3: minReplicas of schedule \"rise\" is 3 until 12:02:00, rising to 6 by 12:05:00; queue asks for " +
 			"1.": of(2, 1, 60, rise),
 		"Scales from 5 to 6: minReplicas of schedule \"rise\" is 6; queue asks for 1; schedule \"rise\" starts at 12:05:00 " +

@@ -44,6 +44,10 @@ func (w *writer) why() string {
 		return w.cooldown()
 	case projection.FirstReplica:
 		w.name(projection.FirstReplica)
+		if w.Bounds.MaxReplicas == 1 {
+			w.name(w.maxLimit())
+			return w.asks() + ", and from 0 the first replica comes at once; " + w.maxText()
+		}
 		return w.asks() + ", and from 0 the first replica comes at once, the others as scaleUp permits"
 	case projection.Inactive:
 		w.name(projection.Inactive)
@@ -290,11 +294,11 @@ func (w *writer) excess() string {
 	case !w.Load.IsKnown || !(w.Load.Pods > pods) || w.Desired <= 0:
 		return ""
 	case times < many:
-		return fmt.Sprintf("; %s%s more load than %s take at the target", least, percent(times-1), podsText(w.Desired))
+		return fmt.Sprintf("; %s%s more load than %s at the target", least, percent(times-1), podsTake(w.Desired))
 	case times > most:
-		return fmt.Sprintf("; more than %d times the load that %s take at the target", most, podsText(w.Desired))
+		return fmt.Sprintf("; more than %d times the load that %s at the target", most, podsTake(w.Desired))
 	default:
-		return fmt.Sprintf("; %s%.1f times the load that %s take at the target", least, times, podsText(w.Desired))
+		return fmt.Sprintf("; %s%.1f times the load that %s at the target", least, times, podsTake(w.Desired))
 	}
 }
 

@@ -86,6 +86,14 @@ func podsText(n int32) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
+// podsTake is "1 pod takes" or "3 pods take".
+func podsTake(n int32) string {
+	if n == 1 {
+		return "1 pod takes"
+	}
+	return podsText(n) + " take"
+}
+
 // has is what 1 pod has, or several have.
 func has(pods int) string {
 	if pods == 1 {

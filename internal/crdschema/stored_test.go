@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	autoscalingv1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/config"
 )
@@ -141,7 +141,7 @@ func checkTyped(t *testing.T, object map[string]any) {
 	}
 	var typed any = &plimsollv1alpha1.WorkloadAutoscaler{}
 	if object["kind"] == "VerticalPodAutoscaler" {
-		typed = &autoscalingv1.VerticalPodAutoscaler{}
+		typed = &vpav1.VerticalPodAutoscaler{}
 	}
 	if err := yaml.UnmarshalStrict(text, typed); err != nil {
 		t.Errorf("%v:\n%s", err, text)

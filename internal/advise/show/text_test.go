@@ -18,14 +18,14 @@ func TestColours(t *testing.T) {
 			Rule: &rules.Rule{Name: "rule", Level: level}, Object: object, Field: objects.Field{"spec"}, Why: "It is so.",
 		})
 	}
-	print := func(style Style) string {
+	render := func(style Style) string {
 		var out strings.Builder
 		if err := Text(&out, &report, style); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
 	}
-	plain, coloured := print(Style{Width: 60}), print(Style{Width: 60, InColour: true})
+	plain, coloured := render(Style{Width: 60}), render(Style{Width: 60, InColour: true})
 	for _, want := range []string{"\x1b[1;31merror\x1b[0m ", "\x1b[33mwarning\x1b[0m ", "\x1b[36madvice\x1b[0m "} {
 		if !strings.Contains(coloured, want) {
 			t.Errorf("%q is missing in %q", want, coloured)

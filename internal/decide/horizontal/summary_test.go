@@ -169,25 +169,10 @@ func checkNext(t *testing.T, of *said) {
 	if next == nil {
 		return
 	}
-	play := of.situation
-	play.policy.Metrics = slices.Clone(play.policy.Metrics)
-	if d.Desired != d.Current && !d.Zero.IsPossible {
-		// The load stays: what is asked for does not depend on the count.
-		play.policy.Metrics, play.policy.Tolerance = []source.Spec{queue()}, metric.Tolerance{}
-		if w := play.policy.WorkloadAutoscaler; w != nil {
-			play.policy.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Schedules: w.Schedules}
-			play.policy.MinReplicas = max(1, play.policy.MinReplicas)
-		}
-		play.observation.Readings = []metric.Reading{length(max(0, d.Proposed.Replicas))}
-	}
+	play := of.played()
 	if d.Desired != d.Current && d.Zero.IsPossible && !isOneTotal(&play) {
 		return
 	}
-	play.observation.Target.SpecReplicas = d.Desired
-	if !d.IsLoweringHeld {
-		play.observation.Trigger = trigger.Periodic
-	}
-	play.state = of.after
 	at := func(now time.Time) int32 {
 		later := play.later(now)
 		decided, state := later.decide()
@@ -212,14 +197,35 @@ func checkNext(t *testing.T, of *said) {
 		}
 	}
 	// The first decision after that time is made up to a sync period later.
-	for _, part := range []time.Duration{0, 1, 3, 5, 8, 10} {
-		late := time.Millisecond + trigger.LoweringPeriod*part/10
+	for _, part := range []int{0, 1, 3, 5, 8, 10} {
+		late := time.Millisecond + time.Duration(part)*trigger.LoweringPeriod/10
 		first := play.later(next.After.Add(late))
 		first.state = play.state.Clone()
 		if got, _ := first.decide(); got.Desired < next.Least || got.Desired > next.Most {
 			t.Errorf("%s after %s the count is %d, announced was %d to %d", late, next.After, got.Desired, next.Least, next.Most)
 		}
 	}
+}
+
+// played is the situation after the decision, with the load as it is.
+func (of *said) played() situation {
+	play, d := of.situation, &of.decision
+	play.policy.Metrics = slices.Clone(play.policy.Metrics)
+	if d.Desired != d.Current && !d.Zero.IsPossible {
+		// The load stays: what is asked for does not depend on the count.
+		play.policy.Metrics, play.policy.Tolerance = []source.Spec{queue()}, metric.Tolerance{}
+		if w := play.policy.WorkloadAutoscaler; w != nil {
+			play.policy.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Schedules: w.Schedules}
+			play.policy.MinReplicas = max(1, play.policy.MinReplicas)
+		}
+		play.observation.Readings = []metric.Reading{length(max(0, d.Proposed.Replicas))}
+	}
+	play.observation.Target.SpecReplicas = d.Desired
+	if !d.IsLoweringHeld {
+		play.observation.Trigger = trigger.Periodic
+	}
+	play.state = of.after
+	return play
 }
 
 // isOneTotal reports whether the only metric asks for the same whatever the count is.

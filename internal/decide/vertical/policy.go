@@ -89,6 +89,7 @@ type Boost struct {
 	Duration time.Duration
 }
 
+// Controls returns both resources, the default of controlledResources.
 func Controls() [Resources]bool { return [Resources]bool{true, true} }
 
 // PolicyOf returns the container's own policy, or the one for all others, or the default. They are never merged.

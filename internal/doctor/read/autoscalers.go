@@ -84,12 +84,17 @@ func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
 			a.Writes = append(a.Writes, doctor.Write{By: f.Manager, At: f.Time.Time})
 		}
 	}
+	a.ScaledObject = h.scaledObject()
+	return a
+}
+
+func (h *horizontal) scaledObject() (name string) {
 	for i := range h.OwnerReferences {
 		if h.OwnerReferences[i].Kind == "ScaledObject" {
-			a.ScaledObject = h.OwnerReferences[i].Name
+			name = h.OwnerReferences[i].Name
 		}
 	}
-	return a
+	return name
 }
 
 // vertical is a VPA.

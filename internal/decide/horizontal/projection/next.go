@@ -84,8 +84,8 @@ func dueAt(d *horizontal.Decision) time.Time {
 	return schedule
 }
 
-// cooldownEnd returns when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only the
-// last replica is left to remove.
+// cooldownEnd returns when the cooldown ends if no metric becomes active; zero if none runs. Once it has ended, only
+// the last replica is left to remove.
 func cooldownEnd(d *horizontal.Decision) time.Time {
 	switch {
 	case d.Zero.IsCooledDown && d.Desired == 1 && !d.IsLoweringHeld:

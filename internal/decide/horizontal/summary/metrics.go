@@ -141,7 +141,7 @@ func (w *writer) withoutSample(r *metric.Result, lacking int) string {
 	}
 	if lacking > 0 {
 		n := r.Counts.Missing - lacking
-		return fmt.Sprintf("%s %s no sample%s", podsText(int32(n)), has(n), yet)
+		return fmt.Sprintf("%s %s no sample%s", podsText(n), has(n), yet)
 	}
 	return w.podsIn(r, metric.Missing, "has no sample"+yet, "have no sample"+yet)
 }

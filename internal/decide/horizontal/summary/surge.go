@@ -13,7 +13,7 @@ func (w *writer) bySurge() string {
 	s := &w.Surge
 	taken := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))
 	text := fmt.Sprintf("a surge: %s was at %s for %s on %s, which takes %d", w.metricName(s.Metric), atLeast(s.Ratio),
-		seconds(s.Span), podsText(int32(s.Counted)), taken)
+		seconds(s.Span), podsText(s.Counted), taken)
 	switch {
 	case s.Replicas >= taken:
 		return text

@@ -43,12 +43,7 @@ func (w *writer) why() string {
 	case projection.Cooldown:
 		return w.cooldown()
 	case projection.FirstReplica:
-		w.name(projection.FirstReplica)
-		if w.Bounds.MaxReplicas == 1 {
-			w.name(w.maxLimit())
-			return w.asks() + ", and from 0 the first replica comes at once; " + w.maxText()
-		}
-		return w.asks() + ", and from 0 the first replica comes at once, the others as scaleUp permits"
+		return w.firstReplica()
 	case projection.Inactive:
 		w.name(projection.Inactive)
 		if w.Desired < w.Current {
@@ -57,6 +52,15 @@ func (w *writer) why() string {
 		return noneActive
 	}
 	return w.ofMetrics()
+}
+
+func (w *writer) firstReplica() string {
+	w.name(projection.FirstReplica)
+	if w.Bounds.MaxReplicas == 1 {
+		w.name(w.maxLimit())
+		return w.asks() + ", and from 0 the first replica comes at once; " + w.maxText()
+	}
+	return w.asks() + ", and from 0 the first replica comes at once, the others as scaleUp permits"
 }
 
 func (w *writer) name(limit projection.Limit) { w.named = append(w.named, limit) }

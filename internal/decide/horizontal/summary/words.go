@@ -3,7 +3,6 @@ package summary
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ func percent(part float64) string {
 	}
 }
 
-func podsText(n int32) string {
+func podsText[N int | int32](n N) string {
 	if n == 1 {
 		return "1 pod"
 	}
@@ -144,22 +143,22 @@ func shortName(name string) string {
 	return first + "-…" + name[len(name)-end:]
 }
 
-var (
-	// goSelector is a selector in upstream's messages, which print the value of Go's type.
-	goSelector = regexp.MustCompile(`&LabelSelector\{MatchLabels:map\[string\]string\{([^{}]*)\},` +
-		`MatchExpressions:\[\]LabelSelectorRequirement\{\},\}`)
-	goLabel = regexp.MustCompile(`([^ ,]+): ([^ ,]*),`)
+// goSelector and goSelectorEnd enclose the labels of a selector in upstream's messages, which print the value of Go's
+// type.
+const (
+	goSelector    = "&LabelSelector{MatchLabels:map[string]string{"
+	goSelectorEnd = "},MatchExpressions:[]LabelSelectorRequirement{},}"
 )
 
 // withShortSelectors is a message with its selectors as kubectl takes them: service=jobs.
 func withShortSelectors(message string) string {
-	return goSelector.ReplaceAllStringFunc(message, func(selector string) string {
-		var labels []string
-		for _, label := range goLabel.FindAllStringSubmatch(goSelector.FindStringSubmatch(selector)[1], -1) {
-			labels = append(labels, label[1]+"="+label[2])
-		}
-		return strings.Join(labels, ",")
-	})
+	before, rest, isThere := strings.Cut(message, goSelector)
+	labels, after, isWhole := strings.Cut(rest, goSelectorEnd)
+	if !isThere || !isWhole {
+		return message
+	}
+	labels = strings.ReplaceAll(strings.TrimSuffix(labels, ","), ": ", "=")
+	return before + labels + withShortSelectors(after)
 }
 
 // clock is a time of the day, with the date if that is not today.

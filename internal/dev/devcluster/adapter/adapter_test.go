@@ -25,16 +25,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// undecodableList is a response that is JSON and of the right kind, with an invalid quantity. It is of
-// custom.metrics.k8s.io/v1beta2, the version that HPAs request first, and of external.metrics.k8s.io/v1beta1.
-func undecodableList(external bool) []byte {
-	group, kind := "custom.metrics.k8s.io/v1beta2", "MetricValueList"
-	if external {
-		group, kind = "external.metrics.k8s.io/v1beta1", "ExternalMetricValueList"
-	}
-	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":{},"items":[{"value":"NaN"}]}`, kind, group)
-}
-
 // fixed is a Source with two namespaces; labels of pods are {"app": the service's name}.
 type fixed struct{ scale float64 }
 
@@ -396,7 +386,7 @@ func testFaultsInsteadOfValues(t *testing.T, f fixture) {
 		want         string
 	}{
 		"down":        {Fault{Err: "the database is gone"}, Fault{Err: "the database is gone"}, "the database is gone"},
-		"undecodable": {Fault{Body: undecodableList(false)}, Fault{Body: undecodableList(true)}, "quantities must match"},
+		"undecodable": {Fault{Body: UndecodableList(false)}, Fault{Body: UndecodableList(true)}, "quantities must match"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Faults.Set(MetricPodRequests, tt.pods)

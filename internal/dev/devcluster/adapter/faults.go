@@ -23,7 +23,7 @@ type Fault struct {
 	Delay time.Duration
 	// Err, if not empty, is the message of an internal error, answered instead of a value.
 	Err string
-	// Body, if not nil, is the response as JSON: a list that does not decode.
+	// Body, if not nil, is the response as JSON: a list that does not decode. See [UndecodableList].
 	Body []byte
 	// Value, if not nil, replaces all values; it may be negative.
 	Value *float64
@@ -31,6 +31,16 @@ type Fault struct {
 	Empty bool
 	// Items adds this many items of objects that do not exist.
 	Items int
+}
+
+// UndecodableList is a response that is JSON and of the right kind, with an invalid quantity. It is of
+// custom.metrics.k8s.io/v1beta2, the version that HPAs request first, and of external.metrics.k8s.io/v1beta1.
+func UndecodableList(external bool) []byte {
+	group, kind := "custom.metrics.k8s.io/v1beta2", "MetricValueList"
+	if external {
+		group, kind = "external.metrics.k8s.io/v1beta1", "ExternalMetricValueList"
+	}
+	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":{},"items":[{"value":"NaN"}]}`, kind, group)
 }
 
 // Faults are the present faults of all metrics. It is safe for concurrent use; its zero value has none.

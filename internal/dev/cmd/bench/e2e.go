@@ -188,7 +188,7 @@ func (o *e2eOptions) build(ctx context.Context, progress io.Writer) error {
 	} else if err := o.prepareVertical(ctx, &parts); err != nil {
 		return err
 	}
-	return buildPrograms(ctx, progress, &o.config.BinDir, &o.config.Plimsoll, parts, ours)
+	return programs{&o.config.BinDir, &o.config.Plimsoll}.build(ctx, progress, parts, ours)
 }
 
 // prepareVertical adds the parts of upstream's vertical autoscaler, if it is tested, and downloads its manifests.

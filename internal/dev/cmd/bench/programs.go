@@ -21,23 +21,24 @@ func addProgramFlags(flags *pflag.FlagSet, binDir, program *string) {
 	flags.StringVar(program, "plimsoll", "", "program to measure instead of building it")
 }
 
-// buildPrograms brings the binaries up to date: parts, ours, which are of this repository, and Plimsoll. It sets the
-// folder and the program where flags named none.
-func buildPrograms(
-	ctx context.Context, progress io.Writer, binDir, program *string, parts, ours []string,
-) error {
-	if *binDir != "" {
+// programs are the values of the flags that replace building.
+type programs struct{ binDir, plimsoll *string }
+
+// build brings the binaries up to date: parts, ours, which are of this repository, and Plimsoll. It sets the folder and
+// the program where flags named none.
+func (p programs) build(ctx context.Context, progress io.Writer, parts, ours []string) error {
+	if *p.binDir != "" {
 		parts, ours = slices.Concat(parts, ours), nil
 	}
 	config := build.Config{
-		BinDir: *binDir, Parts: parts, Out: progress, Terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		BinDir: *p.binDir, Parts: parts, Out: progress, Terminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
 	built, err := build.Run(ctx, config)
 	if err != nil {
 		return err
 	}
-	*binDir = built.BinDir
-	if *program == "" {
+	*p.binDir = built.BinDir
+	if *p.plimsoll == "" {
 		ours = append(ours, plimsoll)
 	}
 	if len(ours) == 0 {
@@ -45,8 +46,8 @@ func buildPrograms(
 	}
 	config.BinDir, config.Parts = "", ours
 	built, err = build.Run(ctx, config)
-	if *program == "" {
-		*program = filepath.Join(built.BinDir, plimsoll)
+	if *p.plimsoll == "" {
+		*p.plimsoll = filepath.Join(built.BinDir, plimsoll)
 	}
 	return err
 }

@@ -183,5 +183,5 @@ func (o *reactionOptions) build(ctx context.Context, progress io.Writer) error {
 	if o.load == reaction.Memory {
 		ours = append(ours, build.MemoryServer)
 	}
-	return buildPrograms(ctx, progress, &o.binDir, &o.plimsoll, parts, ours)
+	return programs{&o.binDir, &o.plimsoll}.build(ctx, progress, parts, ours)
 }

@@ -101,7 +101,7 @@ func (o *scaleOptions) run(ctx context.Context, out, progress io.Writer) error {
 		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
 	}
 	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
-	if err := buildPrograms(ctx, progress, &o.config.BinDir, &o.config.Plimsoll, parts, nil); err != nil {
+	if err := (programs{&o.config.BinDir, &o.config.Plimsoll}).build(ctx, progress, parts, nil); err != nil {
 		return err
 	}
 	o.config.Out = progress

@@ -64,7 +64,7 @@ func (o *verticalOptions) run(ctx context.Context, out, progress io.Writer) erro
 	c := &o.config
 	parts := slices.Concat(build.ControlPlane(), []string{build.UpstreamRecommender, build.UpstreamUpdater})
 	parts = slices.DeleteFunc(parts, func(name string) bool { return name == "kubectl" })
-	if err := buildPrograms(ctx, progress, &c.BinDir, &c.Plimsoll, parts, nil); err != nil {
+	if err := (programs{&c.BinDir, &c.Plimsoll}).build(ctx, progress, parts, nil); err != nil {
 		return err
 	}
 	c.Recommender = filepath.Join(c.BinDir, build.UpstreamRecommender)

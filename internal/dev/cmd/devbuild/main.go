@@ -61,7 +61,7 @@ func run(ctx context.Context) error {
 func partsOf(only, without string) (ours, theirs []string) {
 	ours, theirs = []string{"devcluster", "plimsoll"}, build.ControlPlane()
 	if only != "" {
-		all := append(ours, build.Pause, build.RequestExporter, build.MemoryServer)
+		all := slices.Concat(ours, []string{build.Pause, build.RequestExporter, build.MemoryServer})
 		isOther := func(name string) bool { return !slices.Contains(all, name) }
 		theirs = strings.Split(only, ",")
 		ours = slices.DeleteFunc(slices.Clone(theirs), isOther)

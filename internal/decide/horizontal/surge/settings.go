@@ -21,7 +21,8 @@ import (
 )
 
 // shortest is the shortest span of intervals that count as evidence: of two together, of three the middle one. A burst
-// of a second or less cannot fill all of them, even if one is short because its node was scraped early.
+// of a second or less cannot fill all of them, even if one is short because its node was scraped early. The campaign's
+// sums are the same with half of it; with twice, nothing is left of the surge window.
 const shortest = 900 * time.Millisecond
 
 // leastEvents is the smallest number of events in an interval of a rate. With fewer, large multiples occur by chance.

@@ -53,24 +53,16 @@ func (p *Patch) Command() string {
 	return output.CommandToCluster(command+operations, p.ClusterFlags)
 }
 
-// isCovered reports whether another patch does the same, or gives the same fields other numbers or texts: of two, one
-// holds.
+// isCovered reports whether another patch does the same, or gives the same target another utilization: the worse finding
+// asks for no higher one.
 func (p *Patch) isCovered(by *Patch) bool {
 	if by == nil || p.Object != by.Object || p.IsLocal != by.IsLocal || p.Create != nil || by.Create != nil {
 		return false
 	}
 	return slices.EqualFunc(p.Operations, by.Operations, func(a, b Operation) bool {
-		isOneValue := a.Op == "replace" && isScalar(a.Value) && isScalar(b.Value)
-		return a.Op == b.Op && a.Path == b.Path && (isOneValue || reflect.DeepEqual(a.Value, b.Value))
+		isOneTarget := a.Op == "replace" && strings.HasSuffix(a.Path, "/averageUtilization")
+		return a.Op == b.Op && a.Path == b.Path && (isOneTarget || reflect.DeepEqual(a.Value, b.Value))
 	})
-}
-
-func isScalar(value any) bool {
-	switch reflect.ValueOf(value).Kind() {
-	case reflect.Map, reflect.Slice:
-		return false
-	}
-	return true
 }
 
 // json are the operations in one line.

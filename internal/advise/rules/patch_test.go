@@ -165,8 +165,10 @@ func TestPatchesOfOthers(t *testing.T) {
 		p, by *Patch
 		want  bool
 	}{
-		"the same":              {one(web, "add", "/spec/a", 1), one(web, "add", "/spec/a", 1), true},
-		"another value":         {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/a", 2), true},
+		"the same":      {one(web, "add", "/spec/a", 1), one(web, "add", "/spec/a", 1), true},
+		"another value": {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/a", 2), false},
+		"another target": {one(web, "replace", "/spec/averageUtilization", 80),
+			one(web, "replace", "/spec/averageUtilization", 60), true},
 		"another map":           {one(web, "replace", "/spec/a", cpu), one(web, "replace", "/spec/a", memory), false},
 		"another object":        {one(web, "replace", "/spec/a", 1), one(shop, "replace", "/spec/a", 1), false},
 		"another field":         {one(web, "replace", "/spec/a", 1), one(web, "replace", "/spec/b", 1), false},

@@ -151,8 +151,9 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 // the same.
 func patchOnce(all []Finding) {
 	for i := range all {
-		for k := range all[:i] {
-			if all[i].Patch != nil && all[i].Object == all[k].Object && all[i].Patch.isCovered(all[k].Patch) {
+		// Findings of one object follow each other.
+		for k := i - 1; k >= 0 && all[i].Patch != nil && all[k].Object == all[i].Object; k-- {
+			if all[i].Patch.isCovered(all[k].Patch) {
 				all[i].Patch = nil
 				all[i].Remedy = strings.TrimLeft(all[i].Remedy+" The patch of "+all[k].Rule.Name+" mends this too.", " ")
 			}

@@ -270,7 +270,7 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
 	report := statusreport.Of(d, outcome)
-	if p.autoscaler.IsMigrating() {
+	if p.autoscaler.IsMigrating(d.At) {
 		report.Withdraw(statusreport.AnotherAutoscaler) // a migration removes the other one: that is no fault
 	}
 	p.update = status.Update{

@@ -95,14 +95,18 @@ func TestModeBesideAnother(t *testing.T) {
 }
 
 // TestMigrationWarnsOfNothing: a WorkloadAutoscaler waits for the autoscaler that plimsoll migrate is about to remove,
-// and its condition says so. An event warns only where no migration does that.
+// and its condition says so. An event warns only where no migration does that, and where one was interrupted long ago.
 func TestMigrationWarnsOfNothing(t *testing.T) {
-	for mark, want := range map[string]bool{"": true, "forward": false, "back": false} {
+	for mark, want := range map[string]bool{"": true, "forward": false, "back": false, "interrupted": true} {
 		inWorld(t, func(t *testing.T, w *world) {
 			api := w.Workloads()
 			younger, _ := w.rivals(api)
+			younger.CreationTimestamp = metav1.Now()
 			if mark != "" {
 				younger.Annotations = map[string]string{plimsollv1alpha1.MigratingAnnotation: mark}
+			}
+			if mark == "interrupted" {
+				younger.CreationTimestamp = metav1.NewTime(time.Now().Add(-30 * time.Minute))
 			}
 			api.Put(younger)
 			w.Start(api.Serve)

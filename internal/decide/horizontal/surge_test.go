@@ -182,6 +182,11 @@ func TestSurgeOfYoungPods(t *testing.T) {
 			if d, _ = horizontal.Decide(now, &p, s, o); d.Desired != tt.want {
 				t.Errorf("%d, want %d: %+v, %+v", d.Desired, tt.want, d.Surge, d.Metrics)
 			}
+			// A metric that fails at the next sync period raises nothing before it.
+			o.Readings[0].Requests[1].Missing = metric.PodWithoutRequest
+			if d, _ = horizontal.Decide(now, &p, s, o); d.Desired != 4 {
+				t.Errorf("%d although a pod has no request", d.Desired)
+			}
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"strings"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
@@ -50,17 +49,33 @@ type horizontal struct {
 		} `json:"metrics"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []metav1.Condition `json:"conditions"`
+		Conditions []condition `json:"conditions"`
 	} `json:"status"`
+}
+
+// condition is of a WorkloadAutoscaler or a VPA. Who may write one's status may put times there that do not decode: an
+// object with such a time must not hide the others of its list.
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+// overridden is the message of the condition about another writer of the replica count; empty unless it is True.
+func overridden(conditions []condition) string {
+	for i := range conditions {
+		if c := &conditions[i]; c.Type == "ReplicasOverridden" && c.Status == "True" {
+			return c.Message
+		}
+	}
+	return ""
 }
 
 func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
 	a := doctor.Autoscaler{
 		Object: doctor.Object{Kind: kind, Namespace: h.Namespace, Name: h.Name}, Created: h.CreationTimestamp.Time,
 		Target: h.Spec.ScaleTargetRef.target(h.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
-	}
-	if apimeta.IsStatusConditionTrue(h.Status.Conditions, "ReplicasOverridden") {
-		a.Overridden = apimeta.FindStatusCondition(h.Status.Conditions, "ReplicasOverridden").Message
+		Overridden: overridden(h.Status.Conditions),
 	}
 	for i := range h.Spec.Metrics {
 		metric := &h.Spec.Metrics[i]
@@ -113,7 +128,7 @@ type vertical struct {
 		} `json:"resourcePolicy"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []metav1.Condition `json:"conditions"`
+		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 }
 

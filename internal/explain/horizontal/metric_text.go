@@ -22,6 +22,7 @@ func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 	own.write(p)
 	if result.Pending {
 		p.Detail("value", own.pendingText())
+		r.writeSurge(p, i)
 		return
 	}
 	if result.Failure != nil {
@@ -40,8 +41,12 @@ func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 	p.Detail("usage ratio", r.ratioText(result))
 	r.writePods(p, i, allPods)
 	p.Detail("proposed", proposalText(spec, result))
+	r.writeSurge(p, i)
+}
+
+func (r *Result) writeSurge(p *output.Page, i int) {
 	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
-		p.Detail("surge", surgeText(spec, s))
+		p.Detail("surge", surgeText(&r.Policy.Metrics[i], s))
 	}
 }
 
@@ -161,7 +166,7 @@ func (r *Result) ratioText(result *metric.Result) string {
 // refilled reports whether values were assumed for missing, unready or new pods: not for Infinity
 // and NaN, which a division by zero gives.
 func refilled(result *metric.Result) bool {
-	return result.Groups != nil && result.Adjusted != result.Ratio
+	return result.Groups != nil && !result.Pending && result.Adjusted != result.Ratio
 }
 
 func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }

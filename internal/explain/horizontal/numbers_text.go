@@ -51,7 +51,7 @@ func (r *Result) metricLine(i int) string {
 	name := summary.MetricName(spec)
 	switch {
 	case result.Pending:
-		return name + ": " + ownMetric{r, i}.pendingText()
+		return name + ": " + ownMetric{r, i}.pendingText() + r.inSurgeWindow(i)
 	case result.Failure != nil:
 		return name + ": " + result.Failure.Message
 	}
@@ -60,9 +60,12 @@ func (r *Result) metricLine(i int) string {
 		n := &result.Counts
 		text += fmt.Sprintf("; %d of %s", n.Counted, podsText(n.Pods(), "")) + r.othersText(result, false)
 	}
-	text += fmt.Sprintf("; asks for %d", result.Replicas)
+	return text + fmt.Sprintf("; asks for %d", result.Replicas) + r.inSurgeWindow(i)
+}
+
+func (r *Result) inSurgeWindow(i int) string {
 	if s := &r.Decision.Surge; s.Proposes() && s.Metric == i {
-		text += fmt.Sprintf(", in the surge window for %d", s.Replicas)
+		return fmt.Sprintf(", in the surge window for %d", s.Replicas)
 	}
-	return text
+	return ""
 }

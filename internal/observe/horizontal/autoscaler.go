@@ -95,10 +95,22 @@ func (a Autoscaler) SelectsByOwner() bool {
 // IsPreview reports whether the object's mode is Preview, in which no decision is written.
 func (a Autoscaler) IsPreview() bool { return a.extras().Mode == plimsollv1alpha1.ModePreview }
 
+// longestMigration is the time after the last write to an object for which its mark of a migration counts: one that was
+// interrupted leaves the mark.
+const longestMigration = 15 * time.Minute
+
 // IsMigrating reports whether plimsoll migrate replaces the object, or another autoscaler by it.
-func (a Autoscaler) IsMigrating() bool {
-	_, isMarked := a.Annotations[plimsollv1alpha1.MigratingAnnotation]
-	return a.IsWorkload() && isMarked
+func (a Autoscaler) IsMigrating(now time.Time) bool {
+	if _, isMarked := a.Annotations[plimsollv1alpha1.MigratingAnnotation]; !isMarked || !a.IsWorkload() {
+		return false
+	}
+	last := a.CreationTimestamp.Time
+	for i := range a.ManagedFields {
+		if f := &a.ManagedFields[i]; f.Subresource == "" && f.Time != nil && f.Time.After(last) {
+			last = f.Time.Time
+		}
+	}
+	return now.Sub(last) < longestMigration
 }
 
 // SyncPeriod is the longest time between two decisions about the object: that in its spec, or else the controller's.

@@ -108,3 +108,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Close ends the service at once.
+func (s *Server) Close() error { return s.http.Close() }

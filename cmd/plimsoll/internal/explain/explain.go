@@ -250,8 +250,12 @@ func (o *explainOptions) explainAll(
 		if apierrors.IsNotFound(err) {
 			if successor, isThere := reader.Successor(ctx, object); isThere {
 				short := map[observe.Kind]string{observe.HorizontalPodAutoscaler: "hpa", observe.WorkloadAutoscaler: "wla"}
-				fmt.Fprintf(o.err, "%s/%s does not exist: %s/%s took over\n", short[object.Kind], object.Name,
-					short[successor.Kind], successor.Name)
+				verb := "took over"
+				if successor.Kind == observe.HorizontalPodAutoscaler {
+					verb = "does" // any HPA may have the name
+				}
+				fmt.Fprintf(o.err, "%s/%s does not exist: %s/%s %s\n", short[object.Kind], object.Name,
+					short[successor.Kind], successor.Name, verb)
 				err = o.explain(ctx, reader, successor)
 			}
 		}

@@ -42,6 +42,8 @@ func (p *perPod) compute(room []Group) string {
 		return noPods
 	}
 	if p.survey(room); r.Pending && !p.c.mayRiseFurther() {
+		// A metric that fails at the next sync period raises nothing until then either.
+		r.IsStart = r.IsStart && p.requestError() == ""
 		p.observe()
 		return ""
 	}
@@ -154,7 +156,7 @@ func (p *perPod) survey(room []Group) {
 		groups[i] = g
 		n[g]++
 		if g != Counted {
-			if g == Lacking || sample.NoContainer && g != Ignored {
+			if g == Lacking || g == Missing && sample.NoContainer {
 				r.NoContainer++
 			}
 			continue

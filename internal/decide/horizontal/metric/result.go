@@ -112,8 +112,8 @@ type Result struct {
 	// Groups says how each pod counted; nil for metrics that do not use pods'
 	// samples.
 	Groups []Group
-	// Counts are the sizes of the groups. NoContainer is how many of their pods do not have the container that the metric
-	// names, whichever their group; without those that are ignored.
+	// Counts are the sizes of the groups. NoContainer is how many of the pods that are Missing or Lacking do not have the
+	// container that the metric names.
 	Counts      Counts
 	NoContainer int
 }

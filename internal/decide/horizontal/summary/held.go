@@ -128,7 +128,8 @@ func (w *writer) isLastReplicaNext() bool {
 	}
 	return w.State == nil && !w.IsHistoryUnknown && w.Current == 1 && w.Desired == 1 && w.Proposed.Replicas <= 1 &&
 		z.CooldownEnd.After(w.At) && z.UnknownSince.IsZero() && w.Mode() == mode.Active &&
-		zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) && !w.isDownDisabled()
+		zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) && !w.isDownDisabled() && w.Proposed.MayLower &&
+		(w.Schedules.Next.At.IsZero() || w.Schedules.Next.At.After(z.CooldownEnd))
 }
 
 // lastReplica is when it goes.

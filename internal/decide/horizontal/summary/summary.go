@@ -87,7 +87,7 @@ func (w *writer) extra(text string) string {
 		return ""
 	}
 	const deletion = time.Minute
-	pods, isSaid := r.Counts.Pods(), strings.Contains(text, " replicas")
+	pods, isSaid := r.Counts.Pods()-r.Counts.Unready, strings.Contains(text, " replicas")
 	if pods <= int(w.Current) || isSaid || w.At.Sub(w.State.Count.ChangedAt) < deletion {
 		return ""
 	}

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -120,7 +121,7 @@ func (w *writer) otherUnreadable(first int) string {
 func (w *writer) cause(i int) string {
 	r := &w.Metrics[i]
 	switch n := &r.Counts; {
-	case r.NoContainer > 0:
+	case r.NoContainer > 0 && (r.NoContainer == n.Pods() || strings.Contains(r.Failure.Message, " not found in Pod ")):
 		return w.withoutContainer(i)
 	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
 		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")

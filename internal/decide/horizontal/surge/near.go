@@ -14,7 +14,7 @@ import (
 func IsNear(specs []source.Spec, results []metric.Result, tolerance metric.Tolerance) bool {
 	for i := range results {
 		r, kind := &results[i], specs[i].Type
-		if r.Failure == nil && kind.IsPerPod() && kind != source.Pods && r.Ratio > 1+tolerance.Up/2 {
+		if r.Failure == nil && !r.Pending && kind.IsPerPod() && kind != source.Pods && r.Ratio > 1+tolerance.Up/2 {
 			return true
 		}
 	}

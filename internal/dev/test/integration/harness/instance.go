@@ -36,6 +36,9 @@ func (p *Plimsoll) StartInstance(t *testing.T, name string, flags ...string) *In
 	return b
 }
 
+// Address is the address of its metrics.
+func (b *Instance) Address() string { return b.address }
+
 // Stop ends the program politely.
 func (b *Instance) Stop() { b.program.Stop(context.WithoutCancel(b.t.Context())) }
 

@@ -53,8 +53,8 @@ func (p *Patch) Command() string {
 	return output.CommandToCluster(command+operations, p.ClusterFlags)
 }
 
-// isCovered reports whether another patch does the same, or gives the same target another utilization: the worse finding
-// asks for no higher one.
+// isCovered reports whether another patch does the same, or gives the same target another utilization: the worse
+// finding asks for no higher one.
 func (p *Patch) isCovered(by *Patch) bool {
 	if by == nil || p.Object != by.Object || p.IsLocal != by.IsLocal || p.Create != nil || by.Create != nil {
 		return false

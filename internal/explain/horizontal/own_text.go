@@ -68,7 +68,8 @@ func (m ownMetric) pendingText() string {
 		return "only the controller reads it"
 	}
 	if len(m.Decision.Metrics[m.i].Groups) > 0 {
-		return "no average before the next sync period: all pods started after the last scale-up, and may be using CPU for that"
+		return "no average before the next sync period: all pods started after the last scale-up, " +
+			"and may be using CPU for that"
 	}
 	return "not available yet"
 }

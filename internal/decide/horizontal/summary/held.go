@@ -126,10 +126,15 @@ func (w *writer) isLastReplicaNext() bool {
 	if w.next != nil {
 		return w.next.Most == 0 && w.Desired == 1 && (z.IsCooledDown || w.next.After.Equal(z.CooldownEnd))
 	}
-	return w.State == nil && !w.IsHistoryUnknown && w.Current == 1 && w.Desired == 1 && w.Proposed.Replicas <= 1 &&
-		z.CooldownEnd.After(w.At) && z.UnknownSince.IsZero() && w.Mode() == mode.Active &&
-		zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) && !w.isDownDisabled() && w.Proposed.MayLower &&
-		(w.Schedules.Next.At.IsZero() || w.Schedules.Next.At.After(z.CooldownEnd))
+	isLast := w.Current == 1 && w.Desired == 1 && w.Proposed.Replicas <= 1
+	return w.State == nil && !w.IsHistoryUnknown && isLast && w.Mode() == mode.Active && w.mayBeZero()
+}
+
+// mayBeZero reports whether the cooldown's end is the next that may change the count, and then permits zero.
+func (w *writer) mayBeZero() bool {
+	z, schedule := &w.Zero, w.Schedules.Next.At
+	return z.CooldownEnd.After(w.At) && z.UnknownSince.IsZero() && w.Proposed.MayLower && !w.isDownDisabled() &&
+		zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) && (schedule.IsZero() || schedule.After(z.CooldownEnd))
 }
 
 // lastReplica is when it goes.

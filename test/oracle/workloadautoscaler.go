@@ -108,6 +108,10 @@ func (r *replay) step(i int) (difference string, why purpose) {
 	got, mine := r.decide(snapshot, wla, mine, i)
 	*r.state, r.idleSince = theirs, mine.IdleSince
 	want := without(*upstream, s)
+	if want.Status.DesiredReplicas == 0 && got.Status.DesiredReplicas == got.desired {
+		// Where no count was ever computed, a WorkloadAutoscaler's status has the count that stays.
+		want.Status.DesiredReplicas = got.desired
+	}
 	return diff(&want, &got.Result), r.purposeOf(s, &other, &got)
 }
 
@@ -116,6 +120,7 @@ type decided struct {
 	Result
 	// asksForNone says that no replica is proposed or decided on.
 	asksForNone bool
+	desired     int32
 	// isIdle says that no metric is active where there may be no replicas.
 	isIdle bool
 }
@@ -137,7 +142,8 @@ func (r *replay) decide(
 	d, state := horizontal.Decide(now, &policy, state, &observation)
 	outcome := horizontal.Outcome{At: now}
 	result := decided{
-		asksForNone: d.Desired == 0 || d.Proposed.Replicas < 1, isIdle: d.Zero.IsPossible && !d.Zero.IsActive,
+		asksForNone: d.Desired == 0 || d.Proposed.Replicas < 1, desired: d.Desired,
+		isIdle: d.Zero.IsPossible && !d.Zero.IsActive,
 	}
 	if d.Rescale {
 		// A conflict is tried again some milliseconds later.

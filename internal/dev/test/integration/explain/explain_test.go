@@ -223,7 +223,7 @@ func TestFindsWhatScales(t *testing.T) {
 		}
 	}
 	_, stderr, code := run("sts/web")
-	if code != 1 || !strings.Contains(stderr, "no autoscaler in namespace "+s.Name+" has statefulset/web as its target") {
+	if code != 1 || !strings.Contains(stderr, `statefulsets.apps "web" not found in namespace `+s.Name) {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 	s.Kubectl("delete", "hpa", "web")

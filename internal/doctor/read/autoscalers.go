@@ -53,8 +53,8 @@ type horizontal struct {
 	} `json:"status"`
 }
 
-// condition is of a WorkloadAutoscaler or a VPA. Who may write one's status may put times there that do not decode: an
-// object with such a time must not hide the others of its list.
+// condition is of a WorkloadAutoscaler or a VPA. It has no time: one status with a time that does not decode would hide
+// the whole list.
 type condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`

@@ -133,6 +133,31 @@ func TestSelecting(t *testing.T) {
 	}
 }
 
+// TestOddStatus: a status with a time that nothing can decode hides neither its object nor the others of the list.
+func TestOddStatus(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"items": [
+			{"metadata": {"namespace": "a", "name": "odd"}, "status": {"conditions": [{"type": "ReplicasOverridden",
+				"status": "True", "message": "by argocd", "lastTransitionTime": "2026-11-28t00:00:00z"}]}},
+			{"metadata": {"namespace": "b", "name": "good"}}]}`)
+	}))
+	defer server.Close()
+	api, err := newAPI(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{api: api, timeout: time.Minute, facts: &doctor.Facts{}}
+	r.autoscalers(t.Context())
+	for name, read := range map[string]doctor.Reading[[]doctor.Autoscaler]{"WLAs": r.facts.WLAs, "VPAs": r.facts.VPAs} {
+		if read.Unread != nil || len(read.Value) != 2 || !read.Value[0].HasStatus {
+			t.Errorf("%s: %+v, %+v", name, read.Unread, read.Value)
+		}
+	}
+	if got := r.facts.WLAs.Value[0].Overridden; got != "by argocd" {
+		t.Errorf("overridden %q", got)
+	}
+}
+
 const createPods = `{"apiGroups": [""], "resources": ["pods"], "operations": ["CREATE"]}`
 
 // TestManySamples: metrics-server answers with the samples of all pods at once.

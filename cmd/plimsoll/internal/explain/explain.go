@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
@@ -247,15 +246,15 @@ func (o *explainOptions) explainAll(
 			fmt.Fprintln(o.out)
 		}
 		err := o.explain(ctx, reader, object)
-		if apierrors.IsNotFound(err) {
+		var missing *cmderror.Error
+		if errors.As(err, &missing) && missing.Missing != nil {
 			if successor, isThere := reader.Successor(ctx, object); isThere {
 				short := map[observe.Kind]string{observe.HorizontalPodAutoscaler: "hpa", observe.WorkloadAutoscaler: "wla"}
-				verb := "took over"
+				text := "%s/%s does not exist: %s/%s took over\n"
 				if successor.Kind == observe.HorizontalPodAutoscaler {
-					verb = "does" // any HPA may have the name
+					text = "%s/%s does not exist; this is %s/%s\n" // Any HPA may have the name.
 				}
-				fmt.Fprintf(o.err, "%s/%s does not exist: %s/%s %s\n", short[object.Kind], object.Name,
-					short[successor.Kind], successor.Name, verb)
+				fmt.Fprintf(o.err, text, short[object.Kind], object.Name, short[successor.Kind], successor.Name)
 				err = o.explain(ctx, reader, successor)
 			}
 		}

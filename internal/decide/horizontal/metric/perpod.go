@@ -42,7 +42,7 @@ func (p *perPod) compute(room []Group) string {
 		return noPods
 	}
 	if p.survey(room); r.Pending && !p.c.mayRiseFurther() {
-		// A metric that fails at the next sync period raises nothing until then either.
+		// The next sync period finds this error. Until then the surge window does not raise the count by such a metric.
 		r.IsStart = r.IsStart && p.requestError() == ""
 		p.observe()
 		return ""

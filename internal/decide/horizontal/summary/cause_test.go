@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +108,71 @@ func TestContainersThatPodsLack(t *testing.T) {
 		"Stays at 3: memory of container app cannot be read (1 of 3 pods has no container app).": of(true, divergence.None,
 			2000, 2000, -2),
 	})
+}
+
+// TestOtherCauses: that a pod has no container of that name is not the cause if the metric fails for another reason, and
+// a pod that does not run yet is not counted twice.
+func TestOtherCauses(t *testing.T) {
+	p := horizontal.Policy{
+		MinReplicas: 1, MaxReplicas: 10, Divergences: divergence.Default, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
+		Metrics: []source.Spec{{
+			Type: source.ContainerResource, Name: "memory", Container: "app",
+			Target: source.Target{Type: source.AverageValue, Milli: 1000},
+		}},
+	}
+	utilization := p
+	utilization.Metrics = []source.Spec{p.Metrics[0]}
+	utilization.Metrics[0].Target = source.Target{Type: source.Utilization, Percent: 50}
+	pending := readyPods(3)
+	pending[2].Phase, pending[2].Ready = metric.PhasePending, metric.ReadyFalse
+	checkSentences(t, map[string]Input{
+		"Stays at 2: memory of container app cannot be read (failed to get memory utilization: missing " +
+			"request for memory in container app of Pod web-0).": played(
+			&utilization, []int{0}, horizontal.Observation{
+				Target: horizontal.Target{SpecReplicas: 2}, Pods: readyPods(2), Readings: []metric.Reading{{
+					Samples: samples(2000, -2), Requests: []metric.Request{
+						{Missing: metric.ContainerWithoutRequest, Container: "app"},
+						{Missing: metric.ContainerNotFound, Container: "app"},
+					},
+				}},
+			}),
+		"Stays at 3: memory of container app is at 150 % of its target, but web-1 has no sample and web-2 is still " +
+			"starting.": played(
+			&p, []int{0}, horizontal.Observation{
+				Target: horizontal.Target{SpecReplicas: 3}, Pods: pending,
+				Readings: []metric.Reading{{Samples: samples(1500, -1, -2)}},
+			}),
+	})
+}
+
+// TestLastReplicaBesideAFailure: the last replica does not go at the end of the cooldown while a metric cannot be read,
+// also where the sentence is made without the state.
+func TestLastReplicaBesideAFailure(t *testing.T) {
+	of := func(cpu metric.Reading) string {
+		p := horizontal.Policy{
+			MaxReplicas: 10, Divergences: divergence.Default, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
+			WorkloadAutoscaler: &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: 5 * time.Minute}},
+			Metrics: []source.Spec{
+				{Type: source.External, Name: "queue", Target: source.Target{Type: source.AverageValue, Milli: 1000}},
+				{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: 1000}},
+			},
+		}
+		at := func(queue int64) horizontal.Observation {
+			return horizontal.Observation{
+				Target: horizontal.Target{SpecReplicas: 1}, Pods: readyPods(1),
+				Readings: []metric.Reading{{Series: []int64{queue}}, cpu},
+			}
+		}
+		in := played(&p, []int{0, 30}, at(1000), at(0))
+		in.State = nil
+		return Of(in).Text
+	}
+	if text := of(metric.Reading{Samples: samples(500)}); !strings.Contains(text, "the last replica goes at 12:05:30") {
+		t.Errorf("with CPU: %s", text)
+	}
+	if text := of(metric.Reading{Error: "down"}); strings.Contains(text, "the last replica goes") {
+		t.Errorf("without CPU: %s", text)
+	}
 }
 
 // TestPodsThatDoNotCount: which they are and why.

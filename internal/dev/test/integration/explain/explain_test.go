@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -215,7 +216,14 @@ func TestFindsWhatScales(t *testing.T) {
 		return p.Run(t, append([]string{"explain", "-n", s.Name, "--kubeconfig=" + s.Cluster.KubeconfigPath(),
 			"--controller-address=" + p.Inspection()}, args...)...)
 	}
-	pod := strings.TrimSpace(s.Kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.name}"))
+	pod := ""
+	s.Eventually("a pod", func(context.Context) error {
+		if pod = s.Kubectl("get", "pods", "-o", "name"); pod == "" {
+			return errors.New("there is none")
+		}
+		pod, _, _ = strings.Cut(strings.TrimPrefix(pod, "pod/"), "\n")
+		return nil
+	})
 	for _, subject := range []string{"deploy/web", "deployments.apps/web", "pod/" + pod} {
 		stdout, stderr, code := run(subject)
 		if code != 0 || !strings.Contains(stdout, "HorizontalPodAutoscaler "+s.Name+"/web") {

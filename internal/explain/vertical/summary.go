@@ -56,15 +56,16 @@ func (e *Explanation) ofPods() string {
 	return "no pod is changed: " + why(pods, func(update.Verdict) bool { return true })
 }
 
-// because is why a pod is changed. Of requests outside of the bounds, it names the first.
+// because is why a pod is changed. Of requests outside of the bounds, it names the first. It names none where a
+// LimitRange, a quota or what the pod uses changes the published bounds: the updater compares with others then.
 func (e *Explanation) because(v *update.Verdict) string {
-	if v.Reason != reason.OutsideRange {
+	if v.Reason != reason.OutsideRange || len(v.Caps) > 0 {
 		return report.Sentence(v.Reason)
 	}
 	for i := range v.Pod.Containers {
 		c := &v.Pod.Containers[i]
 		rec, isPublished := vertical.RecommendationOf(e.Published, c.Name)
-		if !isPublished {
+		if !isPublished || !v.Pod.IsObserved(c.Name) {
 			continue
 		}
 		if text := outside(c, rec); text != "" {

@@ -1,9 +1,11 @@
 package vertical
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
@@ -24,6 +26,11 @@ func TestOutside(t *testing.T) {
 		pod := vertical.Pod{Containers: []vertical.PodContainer{{Name: "proxy"}, {Name: "app", Requests: requests}}}
 		if got := e.because(&update.Verdict{Pod: &pod, Reason: reason.OutsideRange}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		// A LimitRange changes the bounds: the updater does not compare with those that are published.
+		capped := update.Verdict{Pod: &pod, Reason: reason.OutsideRange, Caps: make([]bounds.Cap, 1)}
+		if got := e.because(&capped); strings.Contains(got, "app") {
+			t.Errorf("capped: %s", got)
 		}
 	}
 }

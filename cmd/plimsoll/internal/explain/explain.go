@@ -246,23 +246,35 @@ func (o *explainOptions) explainAll(
 			fmt.Fprintln(o.out)
 		}
 		err := o.explain(ctx, reader, object)
-		var missing *cmderror.Error
-		if errors.As(err, &missing) && missing.Missing != nil {
-			if successor, isThere := reader.Successor(ctx, object); isThere {
-				short := map[observe.Kind]string{observe.HorizontalPodAutoscaler: "hpa", observe.WorkloadAutoscaler: "wla"}
-				text := "%s/%s does not exist: %s/%s took over\n"
-				if successor.Kind == observe.HorizontalPodAutoscaler {
-					text = "%s/%s does not exist; this is %s/%s\n" // Any HPA may have the name.
-				}
-				fmt.Fprintf(o.err, text, short[object.Kind], object.Name, short[successor.Kind], successor.Name)
-				err = o.explain(ctx, reader, successor)
-			}
+		if successor, isThere := o.successor(ctx, reader, object, err); isThere {
+			err = o.explain(ctx, reader, successor)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// successor returns the autoscaler that has the place of one that err says is missing, and tells the reader of it.
+func (o *explainOptions) successor(
+	ctx context.Context, reader *explainer.ClusterReader, object observe.Key, err error,
+) (observe.Key, bool) {
+	var failed *cmderror.Error
+	if !errors.As(err, &failed) || failed.Missing == nil {
+		return observe.Key{}, false
+	}
+	successor, isThere := reader.Successor(ctx, object)
+	if !isThere {
+		return observe.Key{}, false
+	}
+	short := map[observe.Kind]string{observe.HorizontalPodAutoscaler: "hpa", observe.WorkloadAutoscaler: "wla"}
+	text := "%s/%s does not exist: %s/%s took over\n"
+	if successor.Kind == observe.HorizontalPodAutoscaler {
+		text = "%s/%s does not exist; this is %s/%s\n" // Any HPA may have the name.
+	}
+	fmt.Fprintf(o.err, text, short[object.Kind], object.Name, short[successor.Kind], successor.Name)
+	return successor, true
 }
 
 func (o *explainOptions) explainer() explainer.Options {

@@ -37,6 +37,8 @@ const (
 	lastReplicaGoes   purpose = "minReplicas is 0: the last replica goes by activity and cooldown"
 	firstReplicaComes purpose = "minReplicas is 0: the first replica comes by activity"
 	belowMin          purpose = "0 replicas are fewer than minReplicas: corrected at once"
+	// Upstream knows that it scaled to zero by the status alone, and stays there if that write was lost.
+	belowMinUnseen purpose = "0 replicas are fewer than minReplicas: corrected although the status write was lost"
 )
 
 // replay decides a timeline's steps with the HPA's spec in a WorkloadAutoscaler. What happened
@@ -123,6 +125,8 @@ type decided struct {
 	desired     int32
 	// isIdle says that no metric is active where there may be no replicas.
 	isIdle bool
+	// isOwnZero says that the object itself scaled the target to zero.
+	isOwnZero bool
 }
 
 // decide is a decision and what becomes of it. The scale is written as upstream's write went.
@@ -143,7 +147,7 @@ func (r *replay) decide(
 	outcome := horizontal.Outcome{At: now}
 	result := decided{
 		asksForNone: d.Desired == 0 || d.Proposed.Replicas < 1, desired: d.Desired,
-		isIdle: d.Zero.IsPossible && !d.Zero.IsActive,
+		isIdle: d.Zero.IsPossible && !d.Zero.IsActive, isOwnZero: d.IsOwnZero,
 	}
 	if d.Rescale {
 		// A conflict is tried again some milliseconds later.
@@ -210,6 +214,8 @@ func (r *replay) purposeOf(s *Situation, hpa, wla *decided) purpose {
 		return lastReplicaGoes
 	case isZero && observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: r.status}).ScaledToZero():
 		return belowMin
+	case isZero && wla.isOwnZero:
+		return belowMinUnseen
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package checkpoints
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,29 +32,14 @@ type job struct {
 	container string
 	// isFirst is set if there is no checkpoint yet.
 	isFirst bool
+	due     time.Time
 	done    bool
 }
 
 // Save writes the changed checkpoints that are due. It writes the first checkpoint of a container at once, and each
-// after a container ran out of memory: samples would not show that again.
+// after a container ran out of memory: samples would not show that again. Where few are due, it writes some earlier.
 func (s *Store) Save(ctx context.Context, now time.Time, updates []Update) {
-	var jobs []*job
-	first := 0
-	for i := range updates {
-		u := &updates[i]
-		if !s.maySave(&u.Autoscaler) {
-			continue
-		}
-		for _, container := range u.State.Changed() {
-			due, known := s.due[u.Name][container]
-			if !known {
-				first++
-			}
-			if u.HadOOM || known && !now.Before(due) || !known && first <= maxFirst {
-				jobs = append(jobs, &job{update: u, container: container, isFirst: !known})
-			}
-		}
-	}
+	jobs := s.jobs(now, updates)
 	s.saveAll(ctx, now, jobs)
 	for _, j := range jobs {
 		if j.done {
@@ -65,6 +51,35 @@ func (s *Store) Save(ctx context.Context, now time.Time, updates []Update) {
 			j.update.Saved = append(j.update.Saved, j.container)
 		}
 	}
+}
+
+func (s *Store) jobs(now time.Time, updates []Update) []*job {
+	var jobs, early []*job
+	first := 0
+	for i := range updates {
+		u := &updates[i]
+		if !s.maySave(&u.Autoscaler) {
+			continue
+		}
+		for _, container := range u.State.Changed() {
+			due, known := s.due[u.Name][container]
+			if !known {
+				first++
+			}
+			j := &job{update: u, container: container, isFirst: !known, due: due}
+			switch {
+			case u.HadOOM || known && !now.Before(due) || !known && first <= maxFirst:
+				jobs = append(jobs, j)
+			case known && due.Sub(now) <= savePeriod-shortestPeriod:
+				early = append(early, j)
+			}
+		}
+	}
+	if places := fewPerPass - len(jobs); places > 0 {
+		slices.SortStableFunc(early, func(a, b *job) int { return a.due.Compare(b.due) })
+		jobs = append(jobs, early[:min(places, len(early))]...)
+	}
+	return jobs
 }
 
 // Flush writes every changed checkpoint at the end of the process.

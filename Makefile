@@ -74,7 +74,7 @@ WITH_CLUSTER = $(addprefix github.com/plimsoll-dev/plimsoll/internal/dev/test/in
 # What make test-versions runs on other versions of Kubernetes: HPAs beside kube-controller-manager's loop and without it,
 # WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, an upgrade of the definitions, migrate, explain, doctor, the
 # installation and its faults.
-VERSIONS ?= 1.32 1.34 1.36
+VERSIONS ?= 1.30 1.32 1.34 1.36
 VERSIONED := $(addprefix ./internal/dev/test/integration/,scaling handover workloadautoscaler/... vertical/... upgrade migrate explain doctor faults)
 
 NICE := nice -n 19 env
@@ -199,7 +199,7 @@ test-migrate: tools ## migrate HPAs there and back under steady and rising load,
 	@$(GO_DEV) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./internal/dev/test/integration/migrate -args -times=$(or $(TIMES),10)
 
 .PHONY: test-versions
-test-versions: ## run the integration tests on other versions of Kubernetes; ends in a table (VERSIONS='1.32 1.34 1.36' of tools/versions, PKG=./internal/dev/test/integration/doctor RUN=TestX for some; builds each: minutes the first time)
+test-versions: ## run the integration tests on other versions of Kubernetes; ends in a table (VERSIONS='1.30 1.32 1.34 1.36' of tools/versions, PKG=./internal/dev/test/integration/doctor RUN=TestX for some; builds each: minutes the first time)
 	@mkdir -p dist/versions
 	@for version in $(VERSIONS); do \
 		echo "Kubernetes $$version: building its control plane, then compiling the tests."; \

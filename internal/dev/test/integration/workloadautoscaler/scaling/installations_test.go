@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +41,16 @@ func TestTwoInstallations(t *testing.T) {
 	if err := start(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	o.SetQueue("jobs", 25)
-	o.AwaitReplicas(harness.Deployment, "web", 3)
+	// The first one needs its Lease before it writes, and the other one leaves the object only when it sees that write.
+	long := false
+	o.Eventually("a change of the count by the first one", func(context.Context) error {
+		all := changes.All()
+		if last := all[len(all)-1]; last.By != plimsoll {
+			o.SetQueue("jobs", map[bool]int{false: 25, true: 65}[long])
+			long = !long
+			return fmt.Errorf("%s scaled last, to %d", last.By, last.To)
+		}
+		return nil
+	})
 	o.awaitOwnEvent("web", "plimsoll writes the status of this object too")
 }

@@ -185,21 +185,6 @@ var (
 	errNotYet = errors.New("no response yet")
 )
 
-// countAgents counts the nodes whose agent's samples are used.
-func (s *session) countAgents() {
-	nodes := map[string]struct{}{}
-	for _, a := range s.agents {
-		a.mu.Lock()
-		for node, f := range a.fresh {
-			if f.isUsed {
-				nodes[node] = struct{}{}
-			}
-		}
-		a.mu.Unlock()
-	}
-	s.service.metrics.agents.Set(float64(len(nodes)))
-}
-
 // isFresh reports whether an agent's samples may be used. An agent that the budget leaves unscraped does not count as
 // silent.
 func (a *agents) isFresh(f *freshness, now time.Time) bool {

@@ -214,6 +214,21 @@ func (s *session) agentsOf(of *Subscription) *agents {
 	return s.agents[of.index]
 }
 
+// countAgents counts the nodes whose agent's samples are used.
+func (s *session) countAgents() {
+	nodes := map[string]struct{}{}
+	for _, a := range s.agents {
+		a.mu.Lock()
+		for node, f := range a.fresh {
+			if f.isUsed {
+				nodes[node] = struct{}{}
+			}
+		}
+		a.mu.Unlock()
+	}
+	s.service.metrics.agents.Set(float64(len(nodes)))
+}
+
 // stretch returns the factor by which a kubelet's period is longer than the session's.
 func (s *session) stretch(target kubelet.Target) float64 {
 	now, period := time.Now(), time.Duration(0)

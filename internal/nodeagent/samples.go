@@ -146,7 +146,6 @@ func (s *samples) readUsageLocked(c *counted, wanted *selection.Container) bool 
 	return true
 }
 
-// readStallsLocked is readUsageLocked for the counters of stalls.
 func (s *samples) readStallsLocked(c *counted, wanted *selection.Container) bool {
 	now := time.Now()
 	if !c.stalls.at.IsZero() && now.Sub(c.stalls.at) < memoryGap {

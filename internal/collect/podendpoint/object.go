@@ -112,7 +112,6 @@ func (m *wanted) newHistory() counter.History {
 	return counter.New(config)
 }
 
-// window is the window of the metric's averages.
 func (m *wanted) window() time.Duration { return cmp.Or(m.spec.Window, averaging.StableWindow) }
 
 func wantOf(spec *sources.PodEndpoint) page.Want {

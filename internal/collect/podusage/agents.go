@@ -110,7 +110,6 @@ func newAgents(
 	return a, nil
 }
 
-// run scrapes agents until ctx ends.
 func (a *agents) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer func() {

@@ -82,7 +82,6 @@ func newSession(service *Service, subscriptions []*Subscription) (*session, erro
 	return s, err
 }
 
-// run scrapes until ctx ends.
 func (s *session) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -179,7 +178,6 @@ func (s *session) hasten(before, wanted map[string][]*Subscription) {
 	s.kubelets.rounds.Retry(hastened...)
 }
 
-// shortest returns the shortest period of these subscriptions.
 func shortest(of []*Subscription) time.Duration {
 	period := of[0].cadence.Kubelets
 	for _, other := range of[1:] {

@@ -134,7 +134,6 @@ func (s *hpaRecords) of(key observe.Key) *hpaRecord {
 	return s.getLocked(key)
 }
 
-// find returns an object's record; nil if there is none.
 func (s *hpaRecords) find(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -176,7 +176,6 @@ func (x *Index) Of(namespace, name string) []observe.Key {
 	return nil
 }
 
-// groupLocked returns the object's; nil if it has none.
 func (x *Index) groupLocked(object observe.Key) *group {
 	if ns, ok := x.namespaces[object.Namespace]; ok {
 		return ns.groups[object]

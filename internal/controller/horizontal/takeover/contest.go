@@ -234,7 +234,6 @@ func (d *Detector) state(
 	return state, until, hasBegun
 }
 
-// reportBegun reports that this installation starts to act on an object.
 func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasContested, isFirst bool) {
 	switch {
 	case wasContested:

@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 const verticalFile = "testdata/web.yaml"
@@ -217,7 +218,7 @@ func FuzzVerticalReader(f *testing.F) {
 			if err := Encode(&again, step); err != nil {
 				continue // a Step that cannot be written need not be readable
 			}
-			if _, err := NewReader(&again).Next(); err != nil {
+			if _, err := snapshot.NewReaderOf[*Step](&again, Format()).Next(); err != nil {
 				t.Fatalf("what was written cannot be read: %v\n%s", err, again.String())
 			}
 		}

@@ -115,13 +115,13 @@ func (i *Identity) current(now time.Time) (*tls.Certificate, *x509.CertPool) {
 	defer i.mu.Unlock()
 	if i.read.IsZero() || now.Sub(i.read) >= authorityPeriod {
 		i.read = now
-		i.refresh()
+		i.refreshLocked()
 	}
 	return i.shown, i.authority
 }
 
-// refresh reads the file of the CA. An unusable file changes nothing. It requires the lock.
-func (i *Identity) refresh() {
+// refreshLocked reads the file of the CA. An unusable file changes nothing.
+func (i *Identity) refreshLocked() {
 	content, err := os.ReadFile(i.config.AuthorityFile)
 	pool := x509.NewCertPool()
 	switch {

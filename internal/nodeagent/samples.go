@@ -72,10 +72,10 @@ func newSamples(tree *cgroup.Tree, log logr.Logger) *samples {
 func (s *samples) usages(wanted []selection.Container, dst []usage) []usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.rest()
+	defer s.restLocked()
 	for i := range wanted {
-		c := s.find(&wanted[i])
-		if c == nil || !s.readUsage(c, &wanted[i]) {
+		c := s.findLocked(&wanted[i])
+		if c == nil || !s.readUsageLocked(c, &wanted[i]) {
 			dst = append(dst, usage{})
 			continue
 		}
@@ -88,10 +88,10 @@ func (s *samples) usages(wanted []selection.Container, dst []usage) []usage {
 func (s *samples) stalls(wanted []selection.Container, dst []stalls) []stalls {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.rest()
+	defer s.restLocked()
 	for i := range wanted {
-		c := s.find(&wanted[i])
-		if c == nil || !s.readStalls(c, &wanted[i]) {
+		c := s.findLocked(&wanted[i])
+		if c == nil || !s.readStallsLocked(c, &wanted[i]) {
 			dst = append(dst, stalls{})
 			continue
 		}
@@ -100,8 +100,8 @@ func (s *samples) stalls(wanted []selection.Container, dst []stalls) []stalls {
 	return dst
 }
 
-// find returns the container, with its files open; nil if it is missing.
-func (s *samples) find(wanted *selection.Container) *counted {
+// findLocked returns the container, with its files open; nil if it is missing.
+func (s *samples) findLocked(wanted *selection.Container) *counted {
 	now := time.Now()
 	name := cgroup.Name{PodUID: wanted.PodUID, ID: wanted.ID}
 	c := s.containers[name]
@@ -127,18 +127,18 @@ func (s *samples) find(wanted *selection.Container) *counted {
 	return c
 }
 
-// readUsage takes samples that are due; false if the container is gone.
-func (s *samples) readUsage(c *counted, wanted *selection.Container) bool {
+// readUsageLocked takes samples that are due; false if the container is gone.
+func (s *samples) readUsageLocked(c *counted, wanted *selection.Container) bool {
 	if now := time.Now(); !c.last.hasCPU || now.Sub(c.last.cpuAt) >= cpuGap {
 		nanos, err := c.container.CPUNanos(&s.buffer)
-		if s.isGone(c, wanted, err) {
+		if s.isGoneLocked(c, wanted, err) {
 			return false
 		}
 		c.last.cpuNanos, c.last.cpuAt, c.last.hasCPU = nanos, now, err == nil
 	}
 	if now := time.Now(); !c.last.hasMemory || now.Sub(c.last.memoryAt) >= memoryGap {
 		bytes, err := c.container.WorkingSetBytes(&s.buffer)
-		if s.isGone(c, wanted, err) {
+		if s.isGoneLocked(c, wanted, err) {
 			return false
 		}
 		c.last.memoryBytes, c.last.memoryAt, c.last.hasMemory = bytes, now, err == nil
@@ -146,18 +146,17 @@ func (s *samples) readUsage(c *counted, wanted *selection.Container) bool {
 	return true
 }
 
-// readStalls is readUsage for the counters of stalls.
-func (s *samples) readStalls(c *counted, wanted *selection.Container) bool {
+func (s *samples) readStallsLocked(c *counted, wanted *selection.Container) bool {
 	now := time.Now()
 	if !c.stalls.at.IsZero() && now.Sub(c.stalls.at) < memoryGap {
 		return true
 	}
 	throttling, hasThrottling, err := c.container.Throttling(&s.buffer)
-	if s.isGone(c, wanted, err) {
+	if s.isGoneLocked(c, wanted, err) {
 		return false
 	}
 	pressure, hasPressure, err := c.container.CPUPressure(&s.buffer)
-	if s.isGone(c, wanted, err) {
+	if s.isGoneLocked(c, wanted, err) {
 		return false
 	}
 	c.stalls = stalls{at: now, throttling: throttling, hasThrottling: hasThrottling, pressure: pressure,
@@ -165,8 +164,8 @@ func (s *samples) readStalls(c *counted, wanted *selection.Container) bool {
 	return true
 }
 
-// isGone records that a container is gone, or that it could not be read.
-func (s *samples) isGone(c *counted, wanted *selection.Container, err error) bool {
+// isGoneLocked records that a container is gone, or that it could not be read.
+func (s *samples) isGoneLocked(c *counted, wanted *selection.Container, err error) bool {
 	if err == nil {
 		return false
 	}
@@ -185,8 +184,8 @@ func (s *samples) missing(wanted *selection.Container, err error) {
 		"container", wanted.Name, "err", err.Error())
 }
 
-// rest ends a request: files of containers that are no longer requested are closed some time later.
-func (s *samples) rest() {
+// restLocked ends a request: files of containers that are no longer requested are closed some time later.
+func (s *samples) restLocked() {
 	s.searches = 0
 	if s.idle == nil {
 		s.idle = time.AfterFunc(idleAfter, s.sweep)

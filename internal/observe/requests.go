@@ -221,7 +221,6 @@ func (r *requests) of(spec *source.Spec, set divergence.Set) metric.Request {
 	return sum
 }
 
-// addTo adds the container's request, if it has one.
 func (c *container) addTo(sum *metric.Request, spec *source.Spec, set divergence.Set) (found bool) {
 	milli, isOther, found := c.requests.of(spec.Name, set)
 	if found {

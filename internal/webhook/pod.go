@@ -112,7 +112,6 @@ func policyOf(vpa *vpav1.VerticalPodAutoscaler) admit.Policy {
 	}
 }
 
-// observed converts the pod for the decision core.
 func (pod *newPod) observed() admit.Pod {
 	containers := make([]admit.Container, len(pod.Spec.Containers))
 	of := admit.Pod{Containers: containers}

@@ -63,15 +63,6 @@ func (f Field) Pointer() string {
 	return text.String()
 }
 
-// ParsePointer reads a field as JSON patches write it.
-func ParsePointer(text string) Field {
-	var f Field
-	for name := range strings.SplitSeq(strings.TrimPrefix(text, "/"), "/") {
-		f = append(f, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
-	}
-	return f
-}
-
 // Has reports whether the field is in the object.
 func (o *Object) Has(f Field) bool { return o.depth(f) == len(f) }
 

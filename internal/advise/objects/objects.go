@@ -4,6 +4,7 @@
 package objects
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -294,30 +295,17 @@ func (c *Collection) IsAutoscaled(w *Workload) bool {
 
 // All are the objects that are examined.
 func (c *Collection) All() []*Object {
-	var all []*Object
-	for _, o := range c.Horizontals {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Verticals {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Others {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Workloads {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Budgets {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Pods {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Nodes {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Ranges {
-		all = append(all, &o.Object)
+	return slices.Concat(objectsOf(c.Horizontals), objectsOf(c.Verticals), objectsOf(c.Others), objectsOf(c.Workloads),
+		objectsOf(c.Budgets), objectsOf(c.Pods), objectsOf(c.Nodes), objectsOf(c.Ranges))
+}
+
+// object is promoted to all types that embed an Object.
+func (o *Object) object() *Object { return o }
+
+func objectsOf[T interface{ object() *Object }](items []T) []*Object {
+	all := make([]*Object, len(items))
+	for i, item := range items {
+		all[i] = item.object()
 	}
 	return all
 }

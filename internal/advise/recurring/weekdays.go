@@ -55,25 +55,6 @@ func (w Weekdays) cron() string {
 	return strings.Join(parts, ",")
 }
 
-// String names the days.
-func (w Weekdays) String() string {
-	switch w {
-	case EveryDay:
-		return "every day"
-	case WorkingDays:
-		return "Monday to Friday"
-	case Weekend:
-		return "Saturday and Sunday"
-	}
-	var names []string
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		if w.Has(day) {
-			names = append(names, day.String())
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 // Cron is when the schedule starts.
 func (p *Proposal) Cron() string {
 	hours := strconv.Itoa(p.Hour)

@@ -11,7 +11,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
-// allowedRules are about minAllowed and maxAllowed of VPAs.
 func allowedRules() []*Rule {
 	return []*Rule{
 		{

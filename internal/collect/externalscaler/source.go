@@ -212,7 +212,6 @@ func (s *Source) count(now time.Time) {
 // isCurrentLocked reports whether results of the metric count.
 func (s *Source) isCurrentLocked(m *subscription) bool { return !m.isOver && s.running != nil }
 
-// polled counts a poll.
 func (s *Source) polled(took time.Duration, answer *sources.Answer) {
 	result := polls.Success
 	if answer.Err != nil {

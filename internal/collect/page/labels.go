@@ -190,5 +190,4 @@ func isLabelByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// isNameByte reports whether the byte may be in a metric's name.
 func isNameByte(c byte) bool { return isLabelByte(c) || c == ':' }

@@ -52,7 +52,7 @@ func (s *Source) subscribe(key observe.Key, spec *sources.PodEndpoint) *wanted {
 	s.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.pageAt(spec.Page())
+	p := o.pageAtLocked(spec.Page())
 	m := &wanted{page: p, spec: *spec, want: wantOf(spec), since: time.Now()}
 	p.setMetrics(append(slices.Clone(p.metrics), m))
 	for _, t := range p.targets {
@@ -61,8 +61,8 @@ func (s *Source) subscribe(key observe.Key, spec *sources.PodEndpoint) *wanted {
 	return m
 }
 
-// pageAt returns the page at that place; it makes a missing one.
-func (o *object) pageAt(place sources.PodEndpoint) *podPage {
+// pageAtLocked returns the page at that place; it makes a missing one.
+func (o *object) pageAtLocked(place sources.PodEndpoint) *podPage {
 	for _, p := range o.pages {
 		if p.place == place {
 			return p
@@ -95,8 +95,8 @@ func (s *Source) unsubscribe(m *wanted) {
 	}
 }
 
-// reporting returns the number of targets with samples in one round.
-func (o *object) reporting() int {
+// reportingLocked returns the number of targets with samples in one round.
+func (o *object) reportingLocked() int {
 	n := 0
 	for _, p := range o.pages {
 		n += p.reporting
@@ -112,7 +112,6 @@ func (m *wanted) newHistory() counter.History {
 	return counter.New(config)
 }
 
-// window is the window of the metric's averages.
 func (m *wanted) window() time.Duration { return cmp.Or(m.spec.Window, averaging.StableWindow) }
 
 func wantOf(spec *sources.PodEndpoint) page.Want {

@@ -245,7 +245,6 @@ func (p *podPage) hasPort(pod *observe.Pod) bool {
 	return err == nil
 }
 
-// portOf returns the port of the pod's page.
 func (p *podPage) portOf(pod *observe.Pod) (uint16, error) {
 	if p.place.PortName == "" {
 		return p.place.Port, nil

@@ -277,7 +277,7 @@ func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (sample
 	if !isNew || t.isAhead {
 		return sampled, false
 	}
-	sampled = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reporting()}
+	sampled = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reportingLocked()}
 	t.sampled = now
 	return sampled, true
 }

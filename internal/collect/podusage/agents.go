@@ -110,7 +110,6 @@ func newAgents(
 	return a, nil
 }
 
-// run scrapes agents until ctx ends.
 func (a *agents) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer func() {
@@ -184,21 +183,6 @@ var (
 	// errNotYet is the error of an agent without a finished scrape.
 	errNotYet = errors.New("no response yet")
 )
-
-// countAgents counts the nodes whose agent's samples are used.
-func (s *session) countAgents() {
-	nodes := map[string]struct{}{}
-	for _, a := range s.agents {
-		a.mu.Lock()
-		for node, f := range a.fresh {
-			if f.isUsed {
-				nodes[node] = struct{}{}
-			}
-		}
-		a.mu.Unlock()
-	}
-	s.service.metrics.agents.Set(float64(len(nodes)))
-}
 
 // isFresh reports whether an agent's samples may be used. An agent that the budget leaves unscraped does not count as
 // silent.

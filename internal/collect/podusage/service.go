@@ -179,7 +179,6 @@ func (s *Service) scrape(ctx context.Context, subscriptions []*Subscription) {
 	session.run(ctx)
 }
 
-// logSource logs the source of resource metrics.
 func (s *Service) logSource(isGranted bool, missing string) {
 	if isGranted {
 		s.config.Log.Info("resource metrics come from the kubelets", "agents", s.config.Agents != nil)

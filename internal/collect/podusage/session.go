@@ -82,7 +82,6 @@ func newSession(service *Service, subscriptions []*Subscription) (*session, erro
 	return s, err
 }
 
-// run scrapes until ctx ends.
 func (s *session) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -179,7 +178,6 @@ func (s *session) hasten(before, wanted map[string][]*Subscription) {
 	s.kubelets.rounds.Retry(hastened...)
 }
 
-// shortest returns the shortest period of these subscriptions.
 func shortest(of []*Subscription) time.Duration {
 	period := of[0].cadence.Kubelets
 	for _, other := range of[1:] {
@@ -212,6 +210,21 @@ func (s *session) agentsOf(of *Subscription) *agents {
 		return nil
 	}
 	return s.agents[of.index]
+}
+
+// countAgents counts the nodes whose agent's samples are used.
+func (s *session) countAgents() {
+	nodes := map[string]struct{}{}
+	for _, a := range s.agents {
+		a.mu.Lock()
+		for node, f := range a.fresh {
+			if f.isUsed {
+				nodes[node] = struct{}{}
+			}
+		}
+		a.mu.Unlock()
+	}
+	s.service.metrics.agents.Set(float64(len(nodes)))
 }
 
 // stretch returns the factor by which a kubelet's period is longer than the session's.

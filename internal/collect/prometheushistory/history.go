@@ -195,7 +195,6 @@ func (c *Client) labelsOf(metric model.Metric) map[string]string {
 	return labels
 }
 
-// narrow adds a matcher to a selector.
 func narrow(selector, matcher string) string {
 	before, ok := strings.CutSuffix(strings.TrimSpace(selector), "}")
 	if !ok {

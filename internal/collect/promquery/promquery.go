@@ -159,7 +159,6 @@ func (s *Source) unsubscribe(subscribed *subscription) {
 	}
 }
 
-// serverLocked returns the server of the request.
 func (s *Source) serverLocked(r *request) *server {
 	v := s.servers[r.target]
 	if v == nil {
@@ -191,7 +190,6 @@ func (s *Source) wakeUp() {
 	}
 }
 
-// answer returns the latest result of the subscription's metric.
 func (u *subscription) answer(now time.Time) sources.Answer {
 	if u.err != nil {
 		return sources.Answer{Asked: now, Err: u.err}

@@ -30,7 +30,6 @@ type poll struct {
 	result *result
 }
 
-// updateInterval adapts the poll to its subscribers.
 func (p *poll) updateInterval() {
 	p.interval, p.timeout = 0, 0
 	for subscribed := range p.subscribers {

@@ -53,7 +53,6 @@ func (s *tenants[T]) leave(t *tenant[T]) {
 	}
 }
 
-// addFailing adds n failing targets.
 func (s *tenants[T]) addFailing(t *tenant[T], n int) {
 	was := t.failing
 	t.failing += n
@@ -65,7 +64,6 @@ func (s *tenants[T]) addFailing(t *tenant[T], n int) {
 	}
 }
 
-// succeed records a successful scrape.
 func (t *tenant[T]) succeed(now time.Time, isSlow bool) {
 	part := 0.0
 	if isSlow {

@@ -2,13 +2,11 @@ package horizontal_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -82,108 +80,6 @@ func TestOwnStatusWriteIsNoReasonToDecide(t *testing.T) {
 	})
 }
 
-func TestScaleConflict(t *testing.T) {
-	tests := map[string]struct {
-		meanwhile func(w *world)
-		want      int32
-		why       string
-	}{
-		"the target changed in other ways": {
-			meanwhile: func(w *world) { w.Store(horizontaltest.DeploymentResource, w.Deployment("web")) },
-			want:      4, why: "the same write is tried again on the newer target",
-		},
-		"another writer scaled": {
-			meanwhile: func(w *world) { w.SetReplicas("web", 5) },
-			want:      10, why: "their 5 are not overwritten by 4, but are where the next decision starts",
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				once := false
-				w.BeforeScale = func() error {
-					if !once {
-						once = true
-						test.meanwhile(w)
-					}
-					return nil
-				}
-				w.Usage = 200
-				w.AddHPA(w.Web("web", 2))
-				for _, name := range []string{"web-a", "web-b", "web-c"} {
-					w.Add(horizontaltest.PodResource, horizontaltest.Pod(name, map[string]string{"app": "web"}))
-				}
-				w.Start()
-				w.Pass(time.Second)
-				w.WantReplicas("web", test.want, test.why)
-				if w.HasEvent("FailedRescale") {
-					t.Errorf("a conflict that healed is no event: %q", w.Events)
-				}
-			})
-		})
-	}
-}
-
-func TestScaleWriteFailure(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.Usage, w.BeforeScale = 200, func() error { return errors.New("no such luck") }
-		w.AddHPA(w.Web("web", 2))
-		w.Start()
-		w.WantReplicas("web", 2, "the write failed")
-		if got := w.Condition("web", autoscalingv2.AbleToScale); got != "False FailedUpdateScale" {
-			t.Errorf("AbleToScale is %s", got)
-		}
-		if !w.HasEvent("Warning FailedRescale: New size: 4; reason: cpu resource utilization (percentage of " +
-			"request) above target; error: no such luck") {
-			t.Errorf("events %q", w.Events)
-		}
-		w.Set(func() { w.BeforeScale = nil })
-		w.Pass(horizontaltest.Period)
-		w.WantReplicas("web", 4, "the next write works")
-	})
-}
-
-func TestStatusWriteFailure(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.BeforeStatus = func() error { return errors.New("no such luck") }
-		w.AddHPA(w.Web("web", 2))
-		w.Start()
-		if !w.HasEvent("Warning FailedUpdateStatus: no such luck") {
-			t.Errorf("events %q", w.Events)
-		}
-		w.Set(func() { w.BeforeStatus = nil })
-		w.Pass(horizontaltest.Period)
-		if got := w.Condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
-			t.Errorf("ScalingActive is %s", got)
-		}
-	})
-}
-
-func TestEditBetweenDecisionAndStatusKeepsBoth(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		once := false
-		w.BeforeStatus = func() error {
-			if !once {
-				once = true
-				w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 7 })
-			}
-			return nil
-		}
-		w.Usage = 200
-		w.AddHPA(w.Web("web", 2))
-		w.Start()
-		w.Pass(time.Second)
-		hpa := w.HPA("web")
-		if hpa.Spec.MaxReplicas != 7 || hpa.Status.LastScaleTime == nil {
-			t.Errorf("max %d, last scale time %v: the edit or the scale is lost", hpa.Spec.MaxReplicas,
-				hpa.Status.LastScaleTime)
-		}
-		if w.HasEvent("FailedUpdateStatus") {
-			t.Errorf("events %q", w.Events)
-		}
-	})
-}
-
 func TestEditDuringDecisionIsDecidedOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.ExternalValue = func(context.Context) (int64, error) {
@@ -198,76 +94,6 @@ func TestEditDuringDecisionIsDecidedOn(t *testing.T) {
 		w.WantReplicas("web", 3, "not 4, which the old spec permitted")
 		if writes := w.ScaleWrites(); len(writes) != 1 {
 			t.Errorf("scale writes %q, want one", writes)
-		}
-	})
-}
-
-func TestHungAdapterDelaysOnlyItsObjects(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.ExternalValue = func(ctx context.Context) (int64, error) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Hour):
-			}
-			return 0, errors.New("hung up")
-		}
-		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			w.AddHPA(horizontaltest.Externally(w.Web(name, 2)))
-		}
-		w.Usage = 200
-		w.AddHPA(w.Web("web", 2))
-		w.Start() // with two workers
-		w.WantReplicas("web", 4, "five objects hang, this one does not")
-		before := w.Decisions()
-		w.Pass(4 * horizontaltest.Period)
-		if n := w.Decisions() - before; n < 4 {
-			t.Errorf("%d decisions in four periods", n)
-		}
-	})
-}
-
-func TestFailedMetricHeals(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.AddHPA(horizontaltest.Externally(w.Web("web", 2)))
-		w.Start()
-		if got := w.Condition("web", autoscalingv2.ScalingActive); got != "False FailedGetExternalMetric" {
-			t.Errorf("ScalingActive is %s", got)
-		}
-		if !w.HasEvent("Warning FailedComputeMetricsReplicas") {
-			t.Errorf("events %q", w.Events)
-		}
-		w.Set(func() { w.ExternalValue = func(context.Context) (int64, error) { return 300, nil } })
-		w.Pass(horizontaltest.Period)
-		w.WantReplicas("web", 3, "the metric is back")
-	})
-}
-
-func TestTargetGone(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.Web("web", 2)
-		hpa.Spec.ScaleTargetRef.Name = "other"
-		w.AddHPA(hpa)
-		w.Start()
-		if got := w.Condition("web", autoscalingv2.AbleToScale); got != "False FailedGetScale" {
-			t.Errorf("AbleToScale is %s", got)
-		}
-		if !w.HasEvent(`Warning FailedGetScale: deployments.apps "other" not found`) {
-			t.Errorf("events %q", w.Events)
-		}
-	})
-}
-
-func TestBadReferenceCountsAsSpecError(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.Web("web", 2)
-		hpa.Spec.ScaleTargetRef.APIVersion = "a/b/c"
-		w.AddHPA(hpa)
-		w.Start()
-		if !w.HasEvent("Warning FailedGetScale: unexpected GroupVersion string: a/b/c") {
-			t.Errorf("events %q", w.Events)
-		}
-		if got := w.Metric("horizontal_pod_autoscaler_controller_reconciliations_total", "none", "spec"); got != 1 {
-			t.Errorf("%v spec errors", got)
 		}
 	})
 }
@@ -444,19 +270,6 @@ func TestOneLogLineForAChangeOfScale(t *testing.T) {
 			if !strings.Contains(w.Logs[0], part) {
 				t.Errorf("%s is not in %s", part, w.Logs[0])
 			}
-		}
-	})
-}
-
-func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.BeforeStatus = func() error {
-			return apierrors.NewConflict(horizontaltest.HPAResource.GroupResource(), "web", errors.New("always"))
-		}
-		w.AddHPA(w.Web("web", 2))
-		w.Start()
-		if !w.HasEvent("FailedUpdateStatus") {
-			t.Errorf("events %q", w.Events)
 		}
 	})
 }

@@ -351,7 +351,6 @@ func (r *reconciler) compare(p *pass) {
 	r.comparer.Compare(&p.record.comparison, &compared)
 }
 
-// count counts the decision in the loop's series.
 func (r *reconciler) count(p *pass, o *monitor.Outcome) {
 	o.Autoscaler, o.Metrics, o.Began, o.Answers = p.autoscaler, p.policy.Metrics, p.began, &p.result
 	o.Observation = &p.observation

@@ -134,7 +134,6 @@ func (s *hpaRecords) of(key observe.Key) *hpaRecord {
 	return s.getLocked(key)
 }
 
-// find returns an object's record; nil if there is none.
 func (s *hpaRecords) find(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +141,8 @@ func (s *hpaRecords) find(key observe.Key) *hpaRecord {
 }
 
 func (s *hpaRecords) getLocked(key observe.Key) *hpaRecord {
-	r, isThere := s.records[key]
-	if !isThere {
+	r, ok := s.records[key]
+	if !ok {
 		r = &hpaRecord{}
 		s.records[key] = r
 	}
@@ -211,8 +210,8 @@ func (s *hpaRecords) sampled(at, before time.Time, of *sampleBuffer) []dueHPA {
 func (s *hpaRecords) podSampled(of *readings.PodSampled) (due time.Time, isDue bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, isThere := s.records[of.Key]
-	if !isThere {
+	r, ok := s.records[of.Key]
+	if !ok {
 		return time.Time{}, false
 	}
 	return r.ownTriggers().round.Report(of.At, of.Before, of.Reporting, s.roundLasts)
@@ -222,8 +221,8 @@ func (s *hpaRecords) podSampled(of *readings.PodSampled) (due time.Time, isDue b
 func (s *hpaRecords) answered(key observe.Key, now time.Time) (due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, isThere := s.records[key]
-	if !isThere {
+	r, ok := s.records[key]
+	if !ok {
 		return now
 	}
 	return trigger.AfterAnswer(now, r.begun)
@@ -233,8 +232,8 @@ func (s *hpaRecords) answered(key observe.Key, now time.Time) (due time.Time) {
 func (s *hpaRecords) reported(key observe.Key, now time.Time) (due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, isThere := s.records[key]
-	if !isThere {
+	r, ok := s.records[key]
+	if !ok {
 		return now
 	}
 	own := r.ownTriggers()
@@ -254,8 +253,8 @@ type dueHPA struct {
 func (s *hpaRecords) changed(key observe.Key) (begun, asked time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, isThere := s.records[key]
-	if !isThere {
+	r, ok := s.records[key]
+	if !ok {
 		return time.Time{}, time.Time{}
 	}
 	r.scaling.PodsChanged()

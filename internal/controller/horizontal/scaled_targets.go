@@ -45,7 +45,7 @@ func (s *scaledTargets) set(autoscaler observehorizontal.Autoscaler) (affected [
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	created := autoscaler.CreationTimestamp.Time
-	if old, isThere := s.byKey[key]; isThere && isValid && old.id == id && old.created.Equal(created) {
+	if old, ok := s.byKey[key]; ok && isValid && old.id == id && old.created.Equal(created) {
 		return nil
 	}
 	affected = s.dropLocked(key)
@@ -67,8 +67,8 @@ func (s *scaledTargets) forget(key observe.Key) (affected []observe.Key) {
 }
 
 func (s *scaledTargets) dropLocked(key observe.Key) (affected []observe.Key) {
-	old, isThere := s.byKey[key]
-	if !isThere {
+	old, ok := s.byKey[key]
+	if !ok {
 		return nil
 	}
 	i := s.findLocked(old.id, key)

@@ -20,7 +20,6 @@ type WorkloadAutoscaler struct {
 	Zero           zero.Settings
 }
 
-// schedule applies the schedules in force to the bounds.
 func (d *Decision) schedule(work *workspace) {
 	if w := d.Policy.WorkloadAutoscaler; w != nil && len(w.Schedules) > 0 {
 		d.Schedules = work.schedules.At(d.At, w.Schedules, d.Bounds)

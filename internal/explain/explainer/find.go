@@ -45,7 +45,7 @@ func (r *ClusterReader) Find(ctx context.Context, namespace string, target Targe
 	var found Found
 	for _, kind := range []struct {
 		resource string
-		list     func(context.Context, string, func(kind observe.Kind, name, refKind, refName string)) error
+		list     func(context.Context, string, visit) error
 	}{
 		{"horizontalpodautoscalers.autoscaling", r.eachHPA},
 		{"workloadautoscalers.plimsoll.dev", r.eachWorkloadAutoscaler},
@@ -96,10 +96,11 @@ func (r *ClusterReader) missing(ctx context.Context, namespace string, target Ta
 	return apierror.Request{Verb: "get", Resource: resource, Namespace: namespace, Name: target.Name}.Sentence(err)
 }
 
-// eachHPA and the others call f for each autoscaler of their kind with its target.
-func (r *ClusterReader) eachHPA(
-	ctx context.Context, namespace string, f func(kind observe.Kind, name, refKind, refName string),
-) error {
+// visit gets an autoscaler with its target.
+type visit func(kind observe.Kind, name, refKind, refName string)
+
+// eachHPA and the others call f for each autoscaler of their kind.
+func (r *ClusterReader) eachHPA(ctx context.Context, namespace string, f visit) error {
 	list, err := r.reader.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -111,9 +112,7 @@ func (r *ClusterReader) eachHPA(
 	return nil
 }
 
-func (r *ClusterReader) eachWorkloadAutoscaler(
-	ctx context.Context, namespace string, f func(kind observe.Kind, name, refKind, refName string),
-) error {
+func (r *ClusterReader) eachWorkloadAutoscaler(ctx context.Context, namespace string, f visit) error {
 	list, err := r.reader.WLAs.WorkloadAutoscalers(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -125,9 +124,7 @@ func (r *ClusterReader) eachWorkloadAutoscaler(
 	return nil
 }
 
-func (r *ClusterReader) eachVPA(
-	ctx context.Context, namespace string, f func(kind observe.Kind, name, refKind, refName string),
-) error {
+func (r *ClusterReader) eachVPA(ctx context.Context, namespace string, f visit) error {
 	list, err := r.vpas.List(ctx, namespace)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
@@ -353,7 +354,7 @@ func replays(t *testing.T, step *snapshotvertical.Step, e *Explanation) {
 	if err := snapshotvertical.Encode(&file, step); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := snapshotvertical.NewReader(&file).Next()
+	saved, err := snapshot.NewReaderOf[*snapshotvertical.Step](&file, snapshotvertical.Format()).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +409,7 @@ func TestSavedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	saved, err := snapshotvertical.NewReader(in).Next()
+	saved, err := snapshot.NewReaderOf[*snapshotvertical.Step](in, snapshotvertical.Format()).Next()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -97,31 +98,28 @@ func (c *Client) Get(
 func (c *Client) Create(
 	ctx context.Context, checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
 ) (resourceVersion string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
-	defer cancel()
-	stored := &plimsollv1alpha1.AutoscalerCheckpoint{}
-	err = c.api.REST.Post().Namespace(checkpoint.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
-		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, c.api.Parameters).
-		Body(checkpoint).Do(ctx).Into(stored)
-	if err != nil {
-		return "", fmt.Errorf("creating checkpoint %s/%s: %w", checkpoint.Namespace, checkpoint.Name, err)
-	}
-	return stored.ResourceVersion, nil
+	return c.write(ctx, "creating", c.api.REST.Post(), &metav1.CreateOptions{FieldManager: FieldManager}, checkpoint)
 }
 
 // Replace replaces the checkpoint with this resource version as a whole, and returns the new version.
 func (c *Client) Replace(
 	ctx context.Context, checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
 ) (resourceVersion string, err error) {
+	return c.write(ctx, "replacing", c.api.REST.Put().Name(checkpoint.Name),
+		&metav1.UpdateOptions{FieldManager: FieldManager}, checkpoint)
+}
+
+func (c *Client) write(
+	ctx context.Context, doing string, request *rest.Request, options runtime.Object,
+	checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
+) (resourceVersion string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
 	defer cancel()
 	stored := &plimsollv1alpha1.AutoscalerCheckpoint{}
-	err = c.api.REST.Put().Namespace(checkpoint.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
-		Name(checkpoint.Name).
-		VersionedParams(&metav1.UpdateOptions{FieldManager: FieldManager}, c.api.Parameters).
-		Body(checkpoint).Do(ctx).Into(stored)
+	err = request.Namespace(checkpoint.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
+		VersionedParams(options, c.api.Parameters).Body(checkpoint).Do(ctx).Into(stored)
 	if err != nil {
-		return "", fmt.Errorf("replacing checkpoint %s/%s: %w", checkpoint.Namespace, checkpoint.Name, err)
+		return "", fmt.Errorf("%s checkpoint %s/%s: %w", doing, checkpoint.Namespace, checkpoint.Name, err)
 	}
 	return stored.ResourceVersion, nil
 }

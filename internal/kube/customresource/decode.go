@@ -141,6 +141,18 @@ func PartsOf(text []byte) *Parts {
 	return p
 }
 
+// WholeOrParts decodes an object, from its parts only if it must; nil if the text is not an object.
+func WholeOrParts[T any](text []byte, fromParts func(*Parts) *T) *T {
+	if whole := new(T); Read(text, whole) == nil {
+		return whole
+	}
+	p := PartsOf(text)
+	if p == nil {
+		return nil
+	}
+	return fromParts(p)
+}
+
 // ReadSpec decodes the spec. It returns the error's text, with the field's path; empty if it succeeds.
 func (p *Parts) ReadSpec(into any) string {
 	err := Read(p.Spec, into)

@@ -31,7 +31,6 @@ func (e *entry[V]) result() (V, error) {
 	}
 }
 
-// isDue reports whether the object is to be read.
 func (e *entry[V]) isDue(now time.Time, config *Config[V]) bool {
 	age := config.Age
 	if e.err != nil {
@@ -53,7 +52,6 @@ func (e *entry[V]) isUsable(now time.Time, config *Config[V]) bool {
 	}
 }
 
-// isIdle reports whether the entry is unused.
 func (e *entry[V]) isIdle(now time.Time, config *Config[V]) bool {
 	unused := config.FailureAge
 	if e.hasValue {

@@ -246,7 +246,6 @@ func keyOf(o Owner) (key, error) {
 	return key{kind: schema.GroupKind{Group: version.Group, Kind: o.Kind}, namespace: o.Namespace, name: o.Name}, nil
 }
 
-// controllerOf returns the owner that controls an object.
 func controllerOf(references []metav1.OwnerReference, namespace string) (Owner, bool) {
 	for i := range references {
 		if r := &references[i]; r.Controller != nil && *r.Controller {

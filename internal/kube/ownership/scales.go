@@ -80,8 +80,8 @@ func (t *Tree) known(k key) *answer {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a, known := t.asked[k]
-	if !known {
+	a, ok := t.asked[k]
+	if !ok {
 		a = &answer{}
 		t.asked[k] = a
 		// The latest request goes first, and before all renewals: a pod that is being admitted must not wait for others.

@@ -32,7 +32,7 @@ type Subscription struct {
 func (x *Index) Follow(object observe.Key, yes bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if g := x.group(object); g != nil {
+	if g := x.groupLocked(object); g != nil {
 		g.follow(yes)
 	}
 }
@@ -54,8 +54,8 @@ func (x *Index) Moved() <-chan struct{} { return x.moved }
 func (x *Index) On(name string, dst []Subscription) []Subscription {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n, known := x.nodes[name]
-	if !known {
+	n, ok := x.nodes[name]
+	if !ok {
 		return dst
 	}
 	dst = slices.Grow(dst, len(n.groups))
@@ -94,7 +94,7 @@ func Followers(
 func (x *Index) NodesOf(object observe.Key, dst []string) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	g := x.group(object)
+	g := x.groupLocked(object)
 	if g == nil {
 		return dst
 	}
@@ -117,7 +117,7 @@ func (g *group) follow(yes bool) {
 		return
 	}
 	for i := range g.places {
-		g.index.vacate(g.places[i].node, g)
+		g.index.vacateLocked(g.places[i].node, g)
 	}
 	g.places = nil
 }
@@ -129,16 +129,16 @@ func (g *group) place(name string, change int) {
 	}
 	i := slices.IndexFunc(g.places, func(p place) bool { return p.node.name == name })
 	if i < 0 {
-		g.places = append(g.places, place{node: g.index.occupy(name, g), pods: change})
+		g.places = append(g.places, place{node: g.index.occupyLocked(name, g), pods: change})
 		return
 	}
 	if g.places[i].pods += change; g.places[i].pods == 0 {
-		g.index.vacate(g.places[i].node, g)
+		g.index.vacateLocked(g.places[i].node, g)
 		g.places = slices.Delete(g.places, i, i+1)
 	}
 }
 
-func (x *Index) occupy(name string, g *group) *node {
+func (x *Index) occupyLocked(name string, g *group) *node {
 	n := x.nodes[name]
 	if n == nil {
 		n = &node{name: name}
@@ -149,7 +149,7 @@ func (x *Index) occupy(name string, g *group) *node {
 	return n
 }
 
-func (x *Index) vacate(n *node, g *group) {
+func (x *Index) vacateLocked(n *node, g *group) {
 	if n.groups = without(n.groups, g); len(n.groups) == 0 {
 		delete(x.nodes, n.name)
 		x.notifyNodesChanged()

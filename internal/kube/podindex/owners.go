@@ -117,7 +117,7 @@ func (x *Index) OwnerChanged(namespace, replicaSet string, isNew bool) (changed 
 func (x *Index) IsUndetermined(object observe.Key, now time.Time) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns, g := x.namespaces[object.Namespace], x.group(object)
+	ns, g := x.namespaces[object.Namespace], x.groupLocked(object)
 	if g == nil || g.selector.owner == 0 {
 		return false
 	}

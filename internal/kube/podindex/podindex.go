@@ -56,9 +56,9 @@ func (x *Index) Handler(changed func([]observe.Key)) podcache.Handler[*observe.P
 func (x *Index) Put(pod *observe.Pod) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns := x.namespace(pod.Namespace())
-	m, known := ns.pods[pod.Name]
-	if known && m.pod.Labels() == pod.Labels() && m.pod.HasSameController(pod) {
+	ns := x.namespaceLocked(pod.Namespace())
+	m, ok := ns.pods[pod.Name]
+	if ok && m.pod.Labels() == pod.Labels() && m.pod.HasSameController(pod) {
 		matters := differs(m.pod, pod)
 		m.replace(pod)
 		if !matters {
@@ -67,7 +67,7 @@ func (x *Index) Put(pod *observe.Pod) []observe.Key {
 		return m.objects(nil)
 	}
 	var changed []observe.Key
-	if known {
+	if ok {
 		changed = m.objects(nil)
 		m.leaveAll()
 		ns.determine(m)
@@ -84,15 +84,15 @@ func (x *Index) Put(pod *observe.Pod) []observe.Key {
 func (x *Index) Remove(namespace, name string) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns := x.namespace(namespace)
+	ns := x.namespaceLocked(namespace)
 	var changed []observe.Key
-	if m, known := ns.pods[name]; known {
+	if m, ok := ns.pods[name]; ok {
 		changed = m.objects(nil)
 		m.leaveAll()
 		ns.determine(m)
 		delete(ns.pods, name)
 	}
-	x.tidy(namespace)
+	x.tidyLocked(namespace)
 	return changed
 }
 
@@ -102,7 +102,7 @@ func (x *Index) Remove(namespace, name string) []observe.Key {
 func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	g := x.claim(object, selector)
+	g := x.claimLocked(object, selector)
 	g.attach(follower, false)
 	return g.overlap()
 }
@@ -111,14 +111,14 @@ func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (bot
 func (x *Index) Watch(object observe.Key, selector *Selector, follower any) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.claim(object, selector).attach(follower, true)
+	x.claimLocked(object, selector).attach(follower, true)
 }
 
 // Overlap returns the result of Claim for an object that watches its pods.
 func (x *Index) Overlap(object observe.Key) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if g := x.group(object); g != nil {
+	if g := x.groupLocked(object); g != nil {
 		return g.overlap()
 	}
 	return ""
@@ -128,21 +128,21 @@ func (x *Index) Overlap(object observe.Key) (both string) {
 func (x *Index) SetSelector(object observe.Key, selector *Selector) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.claim(object, selector)
+	x.claimLocked(object, selector)
 }
 
 // Delete forgets an object.
 func (x *Index) Delete(object observe.Key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns, known := x.namespaces[object.Namespace]
-	if !known {
+	ns, ok := x.namespaces[object.Namespace]
+	if !ok {
 		return
 	}
-	if g, known := ns.groups[object]; known {
+	if g, ok := ns.groups[object]; ok {
 		ns.drop(g)
 	}
-	x.tidy(object.Namespace)
+	x.tidyLocked(object.Namespace)
 }
 
 // Pods returns the pods of the object's target in the order of their names. The caller may change the slice, but not
@@ -153,7 +153,7 @@ func (x *Index) Pods(object observe.Key) []*observe.Pod { return x.AppendPods(ni
 func (x *Index) AppendPods(dst []*observe.Pod, object observe.Key) []*observe.Pod {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	g := x.group(object)
+	g := x.groupLocked(object)
 	if g == nil {
 		return dst
 	}
@@ -168,25 +168,24 @@ func (x *Index) AppendPods(dst []*observe.Pod, object observe.Key) []*observe.Po
 func (x *Index) Of(namespace, name string) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if ns, known := x.namespaces[namespace]; known {
-		if m, known := ns.pods[name]; known {
+	if ns, ok := x.namespaces[namespace]; ok {
+		if m, ok := ns.pods[name]; ok {
 			return m.objects(nil)
 		}
 	}
 	return nil
 }
 
-// group returns the object's; nil if it has none.
-func (x *Index) group(object observe.Key) *group {
-	if ns, known := x.namespaces[object.Namespace]; known {
+func (x *Index) groupLocked(object observe.Key) *group {
+	if ns, ok := x.namespaces[object.Namespace]; ok {
 		return ns.groups[object]
 	}
 	return nil
 }
 
-// claim returns the object's group, a new one for another selector.
-func (x *Index) claim(object observe.Key, selector *Selector) *group {
-	ns := x.namespace(object.Namespace)
+// claimLocked returns the object's group, a new one for another selector.
+func (x *Index) claimLocked(object observe.Key, selector *Selector) *group {
+	ns := x.namespaceLocked(object.Namespace)
 	old := ns.groups[object]
 	if old != nil && old.selector.equals(selector) {
 		return old
@@ -203,9 +202,9 @@ func (x *Index) claim(object observe.Key, selector *Selector) *group {
 	return g
 }
 
-func (x *Index) namespace(name string) *namespace {
-	ns, known := x.namespaces[name]
-	if !known {
+func (x *Index) namespaceLocked(name string) *namespace {
+	ns, ok := x.namespaces[name]
+	if !ok {
 		ns = &namespace{
 			pods: map[string]*member{}, groups: map[observe.Key]*group{}, pinned: map[label][]*group{}, owners: x.owners,
 		}
@@ -214,7 +213,7 @@ func (x *Index) namespace(name string) *namespace {
 	return ns
 }
 
-func (x *Index) tidy(name string) {
+func (x *Index) tidyLocked(name string) {
 	if ns := x.namespaces[name]; len(ns.pods) == 0 && len(ns.groups) == 0 {
 		delete(x.namespaces, name)
 	}

@@ -31,7 +31,7 @@ func object(name string) observe.Key {
 
 // overlapOf repeats the object's claim.
 func overlapOf(x *Index, object observe.Key) string {
-	g := x.group(object)
+	g := x.groupLocked(object)
 	return x.Claim(object, g.selector, g.follower)
 }
 

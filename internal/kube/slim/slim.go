@@ -128,7 +128,6 @@ func objectMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// controller returns the owner that controls the object.
 func controller(references []metav1.OwnerReference) []metav1.OwnerReference {
 	for i := range references {
 		if r := &references[i]; r.Controller != nil && *r.Controller {

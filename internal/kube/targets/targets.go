@@ -142,7 +142,7 @@ func (c *Cache) of(id ID, object any) (*autoscalingv1.Scale, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if m, known := c.made[id]; known && m.of == object {
+	if m, ok := c.made[id]; ok && m.of == object {
 		return m.scale, nil
 	}
 	s, err := ScaleOf(object)

@@ -95,7 +95,6 @@ func (w counts) notify(object any) {
 	}
 }
 
-// replicasOf returns the desired replicas of an object.
 func replicasOf(object any) int32 {
 	var replicas *int32
 	switch o := object.(type) {

@@ -30,16 +30,13 @@ var kinds = customresource.Kinds{
 	},
 }
 
-// autoscalerOf decodes an object, part by part only if it must. One whose spec cannot be decoded has the reason, and no
-// effect: it names no workload. A status that cannot be decoded is empty, and is written again.
 func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
-	if whole := (&vpav1.VerticalPodAutoscaler{}); customresource.Read(text, whole) == nil {
-		return whole
-	}
-	p := customresource.PartsOf(text)
-	if p == nil {
-		return nil
-	}
+	return customresource.WholeOrParts(text, autoscalerFromParts)
+}
+
+// autoscalerFromParts makes an object of what can be decoded. One whose spec cannot be decoded has the reason, and no
+// effect: it names no workload. A status that cannot be decoded is empty, and is written again.
+func autoscalerFromParts(p *customresource.Parts) *vpav1.VerticalPodAutoscaler {
 	object := &vpav1.VerticalPodAutoscaler{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
 	if object.Unreadable = p.ReadSpec(&object.Spec); object.Unreadable != "" {
 		object.Spec = vpav1.VerticalPodAutoscalerSpec{}
@@ -54,13 +51,10 @@ func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
 const UnreadableVersion = "unreadable"
 
 func checkpointOf(text []byte) *vpav1.VerticalPodAutoscalerCheckpoint {
-	if whole := (&vpav1.VerticalPodAutoscalerCheckpoint{}); customresource.Read(text, whole) == nil {
-		return whole
-	}
-	p := customresource.PartsOf(text)
-	if p == nil {
-		return nil
-	}
+	return customresource.WholeOrParts(text, checkpointFromParts)
+}
+
+func checkpointFromParts(p *customresource.Parts) *vpav1.VerticalPodAutoscalerCheckpoint {
 	object := &vpav1.VerticalPodAutoscalerCheckpoint{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
 	if err := customresource.Read(p.Spec, &object.Spec); err != nil {
 		object.Spec = vpav1.VerticalPodAutoscalerCheckpointSpec{}

@@ -25,16 +25,13 @@ var kinds = customresource.Kinds{
 	},
 }
 
-// read decodes an object part by part if it cannot be decoded as a whole. One whose spec cannot be decoded has none,
-// and has the reason. A status that cannot be decoded is empty, and is written again.
 func read(text []byte) *plimsollv1alpha1.WorkloadAutoscaler {
-	if whole := (&plimsollv1alpha1.WorkloadAutoscaler{}); customresource.Read(text, whole) == nil {
-		return whole
-	}
-	p := customresource.PartsOf(text)
-	if p == nil {
-		return nil
-	}
+	return customresource.WholeOrParts(text, fromParts)
+}
+
+// fromParts makes an object of what can be decoded. One whose spec cannot be decoded has none, and has the reason. A
+// status that cannot be decoded is empty, and is written again.
+func fromParts(p *customresource.Parts) *plimsollv1alpha1.WorkloadAutoscaler {
 	object := &plimsollv1alpha1.WorkloadAutoscaler{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
 	if object.Unreadable = p.ReadSpec(&object.Spec); object.Unreadable != "" {
 		object.Spec = plimsollv1alpha1.WorkloadAutoscalerSpec{}

@@ -303,7 +303,6 @@ func (c *conversion) zero() {
 	}
 }
 
-// annotations converts the effects of the annotations on KEDA.
 func (c *conversion) annotations() {
 	annotations, out := c.WorkloadAutoscaler.Annotations, c.out()
 	if isTrue(annotations, AnnotationPaused) {

@@ -18,7 +18,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
-// trigger converts a trigger to a metric or a schedule.
 func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	at, before := fmt.Sprintf("spec.triggers[%d]", i), len(c.out().Metrics)
 	defer func() { c.name(t, before) }()
@@ -42,7 +41,6 @@ func (c *conversion) name(t *scaledobject.Trigger, first int) {
 	}
 }
 
-// resource converts a cpu or memory trigger to a metric.
 func (c *conversion) resource(at string, t *scaledobject.Trigger) {
 	kind := t.MetricType
 	if kind == "" {

@@ -92,7 +92,6 @@ func (w *workloadAdapter) Metric(i int) Metric {
 	return of
 }
 
-// addOwn adds a metric that Plimsoll reads itself.
 func (m *Metric) addOwn(of *plimsollv1alpha1.MetricSpec) {
 	switch {
 	case m.Type == source.PodEndpoint && of.PodEndpoint != nil:

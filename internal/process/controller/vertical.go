@@ -102,7 +102,6 @@ func (c *Config) setVertical(options *ctrl.Options, alive func() error) {
 	}
 }
 
-// addInspection adds the inspection endpoint, if it is configured.
 func (c *Config) addInspection(mgr manager.Manager, of inspect.Sources, log logr.Logger) error {
 	if c.InspectionAddress == "0" {
 		return nil

@@ -71,7 +71,6 @@ func (c *Config) Reader() (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// issueTokens issues tokens for kubelets, if an account is configured.
 func (c *Config) issueTokens(client kubernetes.Interface) error {
 	namespace, name, err := c.Reader()
 	if err != nil || name == "" {

@@ -77,7 +77,6 @@ func (s *Step) askedFor(i int) time.Time {
 	return time.Time{}
 }
 
-// target returns the scale, with its error.
 func (s *Step) target() (horizontal.Target, labels.Selector) {
 	if s.Snapshot.ScaleError != "" {
 		return horizontal.Target{Error: s.Snapshot.ScaleError}, labels.Nothing()

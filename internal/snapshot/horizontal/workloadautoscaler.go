@@ -43,7 +43,6 @@ func observeWorkload(s *Step, o *horizontal.Observation) {
 	_, _, o.Refusal = observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 }
 
-// refusalOf converts a refusal.
 func refusalOf(r horizontal.Refusal) *Refusal {
 	if r.Reason == "" {
 		return nil
@@ -51,7 +50,6 @@ func refusalOf(r horizontal.Refusal) *Refusal {
 	return &Refusal{Reason: r.Reason, Message: r.Message, Summary: r.Summary}
 }
 
-// objectOf returns the step's object of the API.
 func objectOf(s *Step) runtime.Object {
 	return s.Autoscaler().Object()
 }
@@ -74,7 +72,6 @@ type numberRange struct {
 	least, most int64
 }
 
-// checkRanges checks the numbers of a WorkloadAutoscaler.
 func (s *Step) checkRanges() error {
 	if s.Workload == nil {
 		return nil

@@ -40,7 +40,6 @@ func DefaultSettings() Settings {
 
 const gatePrefix = "updater-feature-gates."
 
-// isGate reports whether the flag is one of the updater's gates.
 func isGate(flag string) bool { return strings.HasPrefix(flag, gatePrefix) }
 
 // values returns pointers to the values of flags, by upstream's names.

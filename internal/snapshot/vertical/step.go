@@ -235,11 +235,6 @@ func appendAll[T runtime.Object](to []runtime.Object, items []T) []runtime.Objec
 	return to
 }
 
-// NewReader reads a stream about VerticalPodAutoscalers alone.
-func NewReader(r io.Reader) *snapshot.ReaderOf[*Step] {
-	return snapshot.NewReaderOf[*Step](r, Format())
-}
-
 // Encode writes the step as a YAML document that [NewReader] reads.
 func Encode(w io.Writer, s *Step) error { return snapshot.Encode(w, scheme, s.objects()) }
 

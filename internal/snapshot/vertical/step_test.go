@@ -2,6 +2,7 @@ package vertical
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 const verticalFile = "testdata/web.yaml"
@@ -37,6 +39,10 @@ const (
   time: "2026-11-20T12:00:00.123456789Z"`
 	verticalDocument = "apiVersion: v1\nkind: List\nitems:" + vpaItem + verticalItem
 )
+
+func newReader(r io.Reader) *snapshot.ReaderOf[*Step] {
+	return snapshot.NewReaderOf[*Step](r, Format())
+}
 
 func TestReadVerticalErrors(t *testing.T) {
 	for name, c := range map[string]struct{ document, want string }{
@@ -82,7 +88,7 @@ func TestReadVerticalErrors(t *testing.T) {
 		"another version": {verticalDocument + "\n  updater: {time: \"2026-11-20T12:00:00Z\", interval: 1m, state: " +
 			"{version: 9}}", "VerticalSnapshot: updater.state.version: 9, this program knows 1"},
 	} {
-		_, err := NewReader(strings.NewReader(c.document)).Next()
+		_, err := newReader(strings.NewReader(c.document)).Next()
 		if err == nil || err.Error() != "document 1: "+c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -91,7 +97,7 @@ func TestReadVerticalErrors(t *testing.T) {
 
 func verticalOf(t *testing.T, text string) *Step {
 	t.Helper()
-	step, err := NewReader(strings.NewReader(text)).Next()
+	step, err := newReader(strings.NewReader(text)).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +210,7 @@ func FuzzVerticalReader(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, stream string) {
-		reader := NewReader(strings.NewReader(stream))
+		reader := newReader(strings.NewReader(stream))
 		for range 100 {
 			step, err := reader.Next()
 			if err != nil {
@@ -217,7 +223,7 @@ func FuzzVerticalReader(f *testing.F) {
 			if err := Encode(&again, step); err != nil {
 				continue // a Step that cannot be written need not be readable
 			}
-			if _, err := NewReader(&again).Next(); err != nil {
+			if _, err := newReader(&again).Next(); err != nil {
 				t.Fatalf("what was written cannot be read: %v\n%s", err, again.String())
 			}
 		}

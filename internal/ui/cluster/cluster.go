@@ -105,7 +105,6 @@ func (r *Reader) watch(config *rest.Config) error {
 	return r.watchTargets(config)
 }
 
-// watchTargets creates the informers of targets.
 func (r *Reader) watchTargets(config *rest.Config) (err error) {
 	for kind, resource := range map[string]string{
 		deploymentKind: "deployments.apps", statefulSetKind: "statefulsets.apps",

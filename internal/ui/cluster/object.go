@@ -137,7 +137,6 @@ func (r *Reader) explain(ctx context.Context, o *view.Object, from time.Time) er
 	return nil
 }
 
-// manifest returns the cached object as YAML.
 func (r *Reader) manifest(kind, namespace, name string) string {
 	for _, w := range r.watches {
 		if w.kind != kind {

@@ -45,7 +45,7 @@ func (p *parts) begin(ctx context.Context, name string, read func(context.Contex
 	defer p.mu.Unlock()
 	known := p.byName[name]
 	if known == nil {
-		p.forget()
+		p.forgetLocked()
 		known = &part{}
 		p.byName[name] = known
 	}
@@ -66,8 +66,8 @@ func (p *parts) begin(ctx context.Context, name string, read func(context.Contex
 	}()
 }
 
-// forget drops parts that are no longer shown. The caller holds the lock.
-func (p *parts) forget() {
+// forgetLocked drops parts that are no longer shown.
+func (p *parts) forgetLocked() {
 	if len(p.byName) < mostParts {
 		return
 	}

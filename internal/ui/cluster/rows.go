@@ -64,17 +64,17 @@ func (r *rows) set(row *view.Row, now time.Time) {
 	if n := len(next.seen); n > 0 {
 		row.Counts = withDesired(row.Counts, next.seen[n-1])
 	}
-	r.point(row, before)
+	r.pointLocked(row, before)
 	r.revision++
 	next.row, next.revision = *row, r.revision
 	r.byID[row.ID] = next
 }
 
-// point records a row's target, and sets the number of its ready pods.
-func (r *rows) point(row *view.Row, before *kept) {
+// pointLocked records a row's target, and sets the number of its ready pods.
+func (r *rows) pointLocked(row *view.Row, before *kept) {
 	to := target{row.Namespace, row.Target}
 	if before != nil && before.row.Target != row.Target {
-		r.unpoint(&before.row)
+		r.unpointLocked(&before.row)
 	}
 	if r.of[to] == nil {
 		r.of[to] = map[string]bool{}
@@ -86,7 +86,7 @@ func (r *rows) point(row *view.Row, before *kept) {
 	}
 }
 
-func (r *rows) unpoint(row *view.Row) {
+func (r *rows) unpointLocked(row *view.Row) {
 	from := target{row.Namespace, row.Target}
 	if delete(r.of[from], row.ID); len(r.of[from]) == 0 {
 		delete(r.of, from)
@@ -155,7 +155,7 @@ func (r *rows) remove(id string) {
 	if r.byID[id] == nil {
 		return
 	}
-	r.unpoint(&r.byID[id].row)
+	r.unpointLocked(&r.byID[id].row)
 	delete(r.byID, id)
 	r.revision++
 	r.removed = append(r.removed, gone{id, r.revision})

@@ -73,7 +73,6 @@ func sourceOf(h *loadreport.Output) loadreport.Source {
 	return source
 }
 
-// redact removes secrets from all texts of a value.
 func redact(v reflect.Value, secrets []string) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -86,7 +86,6 @@ func (s *Server) hasCookie(r *http.Request) bool {
 	return err == nil && s.isToken(cookie.Value)
 }
 
-// isForeign reports whether another site caused the browser's request.
 func isForeign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return true

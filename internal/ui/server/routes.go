@@ -22,7 +22,6 @@ import (
 // whatIfPath is the path for requests with other settings.
 const whatIfPath = "/api/whatif"
 
-// routes returns the routes of the page and of its requests.
 func routes(source Source, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", page)
@@ -93,7 +92,6 @@ func whatIf(w http.ResponseWriter, r *http.Request, source Source) {
 	answer(w, r, played, err)
 }
 
-// answer sends a value, or the error.
 func answer(w http.ResponseWriter, r *http.Request, value any, err error) {
 	switch {
 	case errors.Is(err, ErrNotFound):

@@ -85,7 +85,6 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(token)
 }
 
-// host returns the expected Host header.
 func (s *Server) host() string { return s.listener.Addr().String() }
 
 // Address returns the URL for the browser. It contains the token that grants access to the page.

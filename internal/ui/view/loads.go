@@ -54,7 +54,6 @@ func amounts(name string, current, target *resource.Quantity) *Load {
 		Text: current.String() + "/" + target.String()}
 }
 
-// partsOf returns a metric's name, target and current value.
 func partsOf(
 	spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus,
 ) (name string, target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) {

@@ -66,7 +66,6 @@ func isNothing(c *view.Changes) bool {
 		strings.TrimSpace(c.Behavior+c.Schedules) == ""
 }
 
-// changesOf returns the requested changes of an object's fields.
 func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]change, error) {
 	var all []change
 	if asked.MinReplicas != nil {

@@ -131,7 +131,6 @@ func flagsNote(object *recorded.Object) string {
 		strings.ToLower(object.Key.Kind.String()), object.Key.Name, object.Key.Namespace)
 }
 
-// isSame reports whether two settings give the same simulation.
 func isSame(a, b *simulate.Setting) bool {
 	return equality.Semantic.DeepEqual(a.HPA, b.HPA) && equality.Semantic.DeepEqual(a.Workload, b.Workload)
 }

@@ -112,7 +112,6 @@ func outlives(p *pair, lifetime time.Duration) bool {
 // names returns the names, and the addresses among them.
 func (t Terms) names() (names []string, addresses []net.IP) { return split(t.Names...) }
 
-// split separates addresses from names.
 func split(all ...string) (names []string, addresses []net.IP) {
 	for _, name := range all {
 		if ip := net.ParseIP(name); ip != nil {

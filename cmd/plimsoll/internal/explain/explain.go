@@ -306,22 +306,35 @@ func (o *explainOptions) explain(
 
 // show prints an explanation, and saves what it is made of.
 func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
-	if o.save != "" {
-		if err := save(o.save, func(w io.Writer) error { return snapshothorizontal.Encode(w, e.Step) }); err != nil {
-			return err
-		}
+	if err := o.saveStep(func(w io.Writer) error { return snapshothorizontal.Encode(w, e.Step) }); err != nil {
+		return err
 	}
-	switch o.output {
-	case "json":
-		return e.WriteJSON(o.out)
-	case "yaml":
-		return e.WriteYAML(o.out)
-	}
-	return e.WriteText(o.out, explainhorizontal.Style{Verbose: o.verbose, Form: commonflags.Form(o.out)})
+	return o.print(e, func() error {
+		return e.WriteText(o.out, explainhorizontal.Style{Verbose: o.verbose, Form: commonflags.Form(o.out)})
+	})
 }
 
-func save(path string, encode func(io.Writer) error) error {
-	file, err := os.Create(path)
+// print writes in the form of --output. writeText writes the form for people.
+func (o *explainOptions) print(document interface {
+	WriteJSON(w io.Writer) error
+	WriteYAML(w io.Writer) error
+}, writeText func() error,
+) error {
+	switch o.output {
+	case "json":
+		return document.WriteJSON(o.out)
+	case "yaml":
+		return document.WriteYAML(o.out)
+	}
+	return writeText()
+}
+
+// saveStep writes the file of --save; none without the flag.
+func (o *explainOptions) saveStep(encode func(io.Writer) error) error {
+	if o.save == "" {
+		return nil
+	}
+	file, err := os.Create(o.save)
 	if err == nil {
 		err = errors.Join(encode(file), file.Close())
 	}
@@ -376,18 +389,8 @@ func (o *explainOptions) showSaved(step snapshot.Step) error {
 
 // showVertical prints an explanation, and saves what it is made of.
 func (o *explainOptions) showVertical(e *explainvertical.Explanation) error {
-	if o.save != "" {
-		err := save(o.save, func(w io.Writer) error { return snapshotvertical.Encode(w, e.Step) })
-		if err != nil {
-			return err
-		}
+	if err := o.saveStep(func(w io.Writer) error { return snapshotvertical.Encode(w, e.Step) }); err != nil {
+		return err
 	}
-	switch o.output {
-	case "json":
-		return e.WriteJSON(o.out)
-	case "yaml":
-		return e.WriteYAML(o.out)
-	default:
-		return e.WriteText(o.out, commonflags.Form(o.out))
-	}
+	return o.print(e, func() error { return e.WriteText(o.out, commonflags.Form(o.out)) })
 }

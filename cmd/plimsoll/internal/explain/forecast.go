@@ -83,11 +83,5 @@ func (o *explainOptions) showForecast(ctx context.Context, reader *explainer.Clu
 	if err != nil {
 		return err
 	}
-	switch o.output {
-	case "json":
-		return report.WriteJSON(o.out)
-	case "yaml":
-		return report.WriteYAML(o.out)
-	}
-	return report.WriteText(o.out)
+	return o.print(report, func() error { return report.WriteText(o.out) })
 }

@@ -36,12 +36,8 @@ func (o *explainOptions) showLast(ctx context.Context, reader *explainer.Cluster
 	if err != nil {
 		return err
 	}
-	switch o.output {
-	case "json":
-		return report.WriteJSON(o.out)
-	case "yaml":
-		return report.WriteYAML(o.out)
-	}
-	width, inColour := commonflags.Terminal(o.out)
-	return report.WriteText(o.out, loadreport.Style{Width: width, InColour: inColour})
+	return o.print(report, func() error {
+		width, inColour := commonflags.Terminal(o.out)
+		return report.WriteText(o.out, loadreport.Style{Width: width, InColour: inColour})
+	})
 }

@@ -23,7 +23,6 @@ func printHelp(cmd *cobra.Command, _ []string) {
 	_, _ = io.WriteString(out, paragraphs(cmd.Long, width)+"\n\n"+usageText(cmd, width)) // there is nowhere to report it
 }
 
-// printUsage prints the usage alone.
 func printUsage(cmd *cobra.Command) error {
 	out := cmd.OutOrStderr()
 	width, _ := flags.Text(out)

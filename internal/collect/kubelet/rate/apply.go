@@ -45,7 +45,7 @@ func (b *batch) apply() {
 	b.round.Containers = len(b.readings)
 	if n.known > len(b.readings) {
 		before := n.before
-		b.round.Gone = n.sweep(func(c *container) bool { return c.seen >= before })
+		b.round.Gone = n.sweepLocked(func(c *container) bool { return c.seen >= before })
 	}
 }
 

@@ -53,7 +53,7 @@ type batch struct {
 // ingest ingests a text, all of it or nothing. The node is locked.
 func (b *batch) ingest(n *node, scraped time.Time, input []byte) error {
 	b.node = n
-	b.localMillis, b.scrapedMillis = n.local(scraped), scraped.UnixMilli()
+	b.localMillis, b.scrapedMillis = n.localLocked(scraped), scraped.UnixMilli()
 	n.attempt++
 	b.lines.Reset(page.Text, input)
 	err := b.read()
@@ -61,7 +61,7 @@ func (b *batch) ingest(n *node, scraped time.Time, input []byte) error {
 		err = ErrNoStatistics
 	}
 	if err != nil {
-		n.sweep(func(c *container) bool { return c.seen != 0 })
+		n.sweepLocked(func(c *container) bool { return c.seen != 0 })
 		return err
 	}
 	b.apply()
@@ -209,7 +209,7 @@ func (b *batch) containerOf(labels page.Labels) *container {
 	if len(s.container) == 0 || len(s.namespace) == 0 || len(s.pod) == 0 {
 		return nil
 	}
-	if c := b.node.find(s); c != nil {
+	if c := b.node.findLocked(s); c != nil {
 		return c
 	}
 	if b.node.known >= MaxContainers || len(labels) > maxLabelBytes ||
@@ -233,7 +233,7 @@ func (b *batch) value(l page.Label) []byte {
 func (n *node) make(s subject, labels page.Labels) *container {
 	c := &container{labels: string(labels)}
 	c.name = part(c.labels, s.container)
-	n.insert(c, podKey{namespace: part(c.labels, s.namespace), name: part(c.labels, s.pod)})
+	n.insertLocked(c, podKey{namespace: part(c.labels, s.namespace), name: part(c.labels, s.pod)})
 	return c
 }
 

@@ -50,15 +50,15 @@ type node struct {
 	began time.Time
 }
 
-// local is a time in milliseconds since the node's first arrival.
-func (n *node) local(t time.Time) int64 {
+// localLocked is a time in milliseconds since the node's first arrival.
+func (n *node) localLocked(t time.Time) int64 {
 	if n.began.IsZero() {
 		n.began = t
 	}
 	return t.Sub(n.began).Milliseconds()
 }
 
-func (n *node) find(s subject) *container {
+func (n *node) findLocked(s subject) *container {
 	c := n.pods[podKey{namespace: string(s.namespace), name: string(s.pod)}]
 	for c != nil && c.name != string(s.container) {
 		c = c.next
@@ -66,15 +66,15 @@ func (n *node) find(s subject) *container {
 	return c
 }
 
-// insert adds a container that is not there.
-func (n *node) insert(c *container, key podKey) {
+// insertLocked adds a container that is not there.
+func (n *node) insertLocked(c *container, key podKey) {
 	c.next = n.pods[key]
 	n.pods[key] = c
 	n.known++
 }
 
-// sweep removes the containers for which keep is false.
-func (n *node) sweep(keep func(*container) bool) (gone int) {
+// sweepLocked removes the containers for which keep is false.
+func (n *node) sweepLocked(keep func(*container) bool) (gone int) {
 	for key, first := range n.pods {
 		kept := filter(first, keep, &gone)
 		switch {

@@ -151,8 +151,8 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	defer n.mu.Unlock()
 	start, isKnown := len(dst), false
 	window := podload.Window{LengthMillis: q.Window.Milliseconds(), EndMillis: millisOf(q.End)}
-	for c := n.of(&q); c != nil; c = c.next {
-		known := n.containerOf(c, oldest)
+	for c := n.ofLocked(&q); c != nil; c = c.next {
+		known := n.containerOfLocked(c, oldest)
 		usage := known.Usage(window)
 		isKnown = isKnown || usage.HasCPU || usage.HasMemory || usage.Refused != 0
 		dst = append(dst, usage)
@@ -170,8 +170,8 @@ func (s *Store) Containers(q Query, dst []podload.Container) []podload.Container
 		return dst
 	}
 	defer n.mu.Unlock()
-	for c := n.of(&q); c != nil; c = c.next {
-		dst = append(dst, n.containerOf(c, oldest))
+	for c := n.ofLocked(&q); c != nil; c = c.next {
+		dst = append(dst, n.containerOfLocked(c, oldest))
 	}
 	return dst
 }
@@ -183,7 +183,7 @@ func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
 		return nil, 0
 	}
 	n.mu.Lock()
-	now := n.local(q.Now)
+	now := n.localLocked(q.Now)
 	if n.round == 0 || now-n.arrivedMillis > s.config.MaxAge.Milliseconds() {
 		n.mu.Unlock()
 		return nil, 0
@@ -195,12 +195,14 @@ func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
 	return n, now - maxAge.Milliseconds()
 }
 
-// of returns the first container of the query's pod.
-func (n *node) of(q *Query) *container { return n.pods[podKey{namespace: q.Namespace, name: q.Pod}] }
+// ofLocked returns the first container of the query's pod.
+func (n *node) ofLocked(q *Query) *container {
+	return n.pods[podKey{namespace: q.Namespace, name: q.Pod}]
+}
 
-// containerOf returns the usage of a container; only its name if the newest round lacks it, or its newest sample
+// containerOfLocked returns the usage of a container; only its name if the newest round lacks it, or its newest sample
 // arrived before oldestMillis.
-func (n *node) containerOf(c *container, oldestMillis int64) podload.Container {
+func (n *node) containerOfLocked(c *container, oldestMillis int64) podload.Container {
 	if c.seen != n.round || c.cpu.Len() > 0 && c.arrivedMillis < oldestMillis {
 		return podload.Container{Name: c.name}
 	}

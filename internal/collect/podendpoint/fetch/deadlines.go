@@ -47,14 +47,14 @@ func (d *deadlines) begin(ctx context.Context, f *flight, conn net.Conn, ends ti
 	for at != nil && at.ends.After(ends) {
 		at = at.before
 	}
-	d.insert(f, at)
+	d.insertLocked(f, at)
 	if !d.isArmed || ends.Before(d.due) {
-		d.arm(time.Now())
+		d.armLocked(time.Now())
 	}
 }
 
-// insert inserts a request behind another one, nil for the front.
-func (d *deadlines) insert(f, at *flight) {
+// insertLocked inserts a request behind another one, nil for the front.
+func (d *deadlines) insertLocked(f, at *flight) {
 	f.before, f.behind = at, d.first
 	if at != nil {
 		f.behind = at.behind
@@ -74,13 +74,13 @@ func (d *deadlines) end(f *flight) (isOver bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !f.isOver {
-		d.remove(f)
+		d.removeLocked(f)
 	}
 	f.ctx, f.conn = nil, nil
 	return f.isOver
 }
 
-func (d *deadlines) remove(f *flight) {
+func (d *deadlines) removeLocked(f *flight) {
 	if f.before != nil {
 		f.before.behind = f.behind
 	} else {
@@ -94,9 +94,8 @@ func (d *deadlines) remove(f *flight) {
 	f.before, f.behind = nil, nil
 }
 
-// arm sets the timer to the earliest deadline, or to the next check of contexts. Without a deadline left the timer
-// stays off.
-func (d *deadlines) arm(now time.Time) {
+// armLocked sets the timer to the earliest deadline, or to the next check of contexts.
+func (d *deadlines) armLocked(now time.Time) {
 	wait := min(d.first.ends.Sub(now), cancelDelay)
 	d.isArmed, d.due = true, now.Add(wait)
 	if d.timer == nil {
@@ -113,7 +112,7 @@ func (d *deadlines) expire() {
 	for f := d.first; f != nil; {
 		behind := f.behind
 		if !f.ends.After(now) || f.ctx.Err() != nil {
-			d.remove(f)
+			d.removeLocked(f)
 			f.isOver = true
 			_ = f.conn.SetDeadline(past) // a closed connection has ended as well
 		}
@@ -121,6 +120,6 @@ func (d *deadlines) expire() {
 	}
 	d.isArmed = d.first != nil
 	if d.isArmed {
-		d.arm(now)
+		d.armLocked(now)
 	}
 }

@@ -25,7 +25,7 @@ func (v *reservation) grow(size, most int64) bool {
 	}
 	v.from.mu.Lock()
 	defer v.from.mu.Unlock()
-	v.from.add(v, size-v.bytes)
+	v.from.addLocked(v, size-v.bytes)
 	return v.from.total <= most || v.from.groups[v.group] <= most/2/int64(len(v.from.groups))
 }
 
@@ -35,10 +35,10 @@ func (v *reservation) release() {
 	}
 	v.from.mu.Lock()
 	defer v.from.mu.Unlock()
-	v.from.add(v, -v.bytes)
+	v.from.addLocked(v, -v.bytes)
 }
 
-func (l *large) add(v *reservation, bytes int64) {
+func (l *large) addLocked(v *reservation, bytes int64) {
 	v.bytes += bytes
 	l.total += bytes
 	if l.groups[v.group] += bytes; l.groups[v.group] == 0 {

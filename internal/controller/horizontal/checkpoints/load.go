@@ -54,7 +54,7 @@ func (k *Keeper) keep(c *plimsollv1alpha1.AutoscalerCheckpoint) {
 	if result != "" {
 		k.series.read(result)
 		k.problems.note("reading: "+result, nil, "a checkpoint of an autoscaler is not used",
-			"checkpoint", c.Namespace+"/"+c.Name, "why", result, "error", c.Unreadable)
+			"checkpoint", c.Namespace+"/"+c.Name, "why", result, "err", c.Unreadable)
 	}
 }
 

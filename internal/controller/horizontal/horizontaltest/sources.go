@@ -229,7 +229,7 @@ func (o ownPods) Latest(
 	}
 	view.samples, view.recent = view.samples[:0], view.recent[:0]
 	for i, p := range pods {
-		sample, recent := o.samples(now, p)
+		sample, recent := o.samplesLocked(now, p)
 		if !sample.Present && o.Sample > 0 && i >= o.Sample {
 			sample.Unsampled = true
 		}
@@ -238,8 +238,7 @@ func (o ownPods) Latest(
 	return view, nil
 }
 
-// samples is called with the lock held.
-func (o ownPods) samples(now time.Time, p *observe.Pod) (sample metric.Sample, recent metric.Recent) {
+func (o ownPods) samplesLocked(now time.Time, p *observe.Pod) (sample metric.Sample, recent metric.Recent) {
 	var sum, n int64
 	for i, read := range o.pages[p.Name] {
 		if now.Sub(read.at) > averaging.StableWindow {

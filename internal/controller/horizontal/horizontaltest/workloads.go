@@ -82,7 +82,7 @@ func WorkloadOf(hpa *autoscalingv2.HorizontalPodAutoscaler) *plimsollv1alpha1.Wo
 func (a *WorkloadAPI) Put(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.store(object)
+	a.storeLocked(object)
 }
 
 // Get returns the object as stored.
@@ -92,8 +92,7 @@ func (a *WorkloadAPI) Get(name string) *plimsollv1alpha1.WorkloadAutoscaler {
 	return a.objects[name].DeepCopy()
 }
 
-// store is called with the lock held.
-func (a *WorkloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
+func (a *WorkloadAPI) storeLocked(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	kind := watch.Modified
 	if a.objects[object.Name] == nil {
 		kind = watch.Added
@@ -143,8 +142,8 @@ func (a *WorkloadAPI) Remove(name string) {
 	}
 }
 
-// replay sends the changes since a version. It is called with the lock held.
-func (a *WorkloadAPI) replay(to io.Writer, since string) {
+// replayLocked sends the changes since a version.
+func (a *WorkloadAPI) replayLocked(to io.Writer, since string) {
 	var texts []byte
 	for _, object := range a.objects {
 		version, _ := strconv.Atoi(object.ResourceVersion)
@@ -191,7 +190,7 @@ func (a *WorkloadAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	case query.Get("watch") != "":
 		read, write := io.Pipe()
 		a.watches = append(a.watches, write)
-		a.replay(write, query.Get("resourceVersion"))
+		a.replayLocked(write, query.Get("resourceVersion"))
 		go func() {
 			<-r.Context().Done()
 			_ = write.Close()
@@ -204,7 +203,7 @@ func (a *WorkloadAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		stored := a.objects[object.Name].DeepCopy()
 		stored.Status = object.Status
-		a.store(stored)
+		a.storeLocked(stored)
 		return answer(http.StatusOK, stored), nil
 	case strings.HasSuffix(path, "/"+plimsollv1alpha1.WorkloadAutoscalers):
 		list := plimsollv1alpha1.WorkloadAutoscalerList{

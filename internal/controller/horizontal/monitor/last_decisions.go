@@ -132,7 +132,6 @@ func (l *lastDecisions) record(key observe.Key, specs []source.Spec, d *horizont
 	last.hasFallbacks = slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Fallback.FailureDuration > 0 })
 }
 
-// recordPods records the pods of the last decision.
 func (l *lastDecisions) recordPods(key observe.Key, o *horizontal.Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -46,7 +46,7 @@ func (r *Loads) Add(policy *horizontal.Policy, o *horizontal.Observation, d *hor
 	p.Ready = r.ready
 	r.history.Add(d.At, p)
 	r.hasNew = true
-	r.addMetrics(policy, o, d)
+	r.addMetricsLocked(policy, o, d)
 }
 
 // metricLoad is the load of one metric.
@@ -55,13 +55,13 @@ type metricLoad struct {
 	history loadhistory.History
 }
 
-// addMetrics records the load of each metric. For a single one it is the object's load.
-func (r *Loads) addMetrics(policy *horizontal.Policy, o *horizontal.Observation, d *horizontal.Decision) {
+// addMetricsLocked records the load of each metric. For a single one it is the object's load.
+func (r *Loads) addMetricsLocked(policy *horizontal.Policy, o *horizontal.Observation, d *horizontal.Decision) {
 	if len(policy.Metrics) < 2 {
 		r.metrics, r.named = nil, nil
 		return
 	}
-	r.name(policy)
+	r.nameLocked(policy)
 	in := load.Input{
 		Specs: policy.Metrics, Readings: o.Readings, Results: d.Metrics, Pods: o.Pods, Current: d.Current,
 	}
@@ -74,8 +74,8 @@ func (r *Loads) addMetrics(policy *horizontal.Policy, o *horizontal.Observation,
 	}
 }
 
-// name creates a history for each metric of a policy. A metric with the same name as before keeps its history.
-func (r *Loads) name(policy *horizontal.Policy) {
+// nameLocked creates a history for each metric of a policy. A metric with the same name as before keeps its history.
+func (r *Loads) nameLocked(policy *horizontal.Policy) {
 	if r.named == &policy.Metrics[0] {
 		return
 	}

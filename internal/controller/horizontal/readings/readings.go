@@ -268,7 +268,6 @@ type answer struct {
 
 func (d *Decision) name() string { return d.Autoscaler.Namespace + "/" + d.Autoscaler.Name }
 
-// readsKubelets reports whether the decision reads kubelets.
 func (r *Reader) readsKubelets(d *Decision) bool { return !d.AsUpstream && r.ReadsKubelets(d.Policy) }
 
 // ReadsKubelets reports whether Plimsoll reads kubelets and the policy has resource metrics.

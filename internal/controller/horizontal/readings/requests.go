@@ -197,7 +197,6 @@ func (r *Reader) isWorthWaiting(q *collection, k *cachedAnswers, waited time.Dur
 	}
 }
 
-// setAwaited sets whether a decision waits for responses.
 func (r *requests) setAwaited(isAwaited bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -96,8 +96,8 @@ func New() *Queue {
 func (q *Queue) AddFull(key observe.Key, due time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e, isThere := q.entries[key]
-	if !isThere {
+	e, ok := q.entries[key]
+	if !ok {
 		e = &entry{key: key, full: due}
 		q.entries[key] = e
 		q.due.Push(e)
@@ -113,7 +113,7 @@ func (q *Queue) AddFull(key observe.Key, due time.Time) {
 func (q *Queue) AddEarly(key observe.Key, due time.Time, sampled bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if e, isThere := q.entries[key]; isThere {
+	if e, ok := q.entries[key]; ok {
 		if sampled {
 			e.sampled = Earlier(e.sampled, due)
 		}
@@ -218,8 +218,8 @@ func (q *Queue) Done(key observe.Key, full time.Time) {
 func (q *Queue) Hold(key observe.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e, isThere := q.entries[key]
-	if !isThere || e.running {
+	e, ok := q.entries[key]
+	if !ok || e.running {
 		return false
 	}
 	q.due.Remove(e)

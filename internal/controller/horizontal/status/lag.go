@@ -29,7 +29,7 @@ func (w *Writer) IsBehind(r *Record, autoscaler observehorizontal.Autoscaler, be
 	l.isAwaited = isBehind
 	switch {
 	case !isBehind:
-		w.endLag(l)
+		w.endLagLocked(l)
 	case l.since.IsZero():
 		l.since = began
 	}
@@ -47,7 +47,7 @@ func (r *Record) Awaited() (why trigger.Kind, isAwaited bool) {
 func (w *Writer) Forget(r *Record) {
 	r.lag.mu.Lock()
 	defer r.lag.mu.Unlock()
-	w.endLag(&r.lag)
+	w.endLagLocked(&r.lag)
 }
 
 // isOlder reports whether one resource version is known to be older than the other.
@@ -56,8 +56,7 @@ func isOlder(version, than string) bool {
 	return err == nil && order < 0
 }
 
-// endLag is called with the lag's lock held.
-func (w *Writer) endLag(l *lag) {
+func (w *Writer) endLagLocked(l *lag) {
 	if l.isCounted {
 		w.Series.Stale.Dec()
 	}

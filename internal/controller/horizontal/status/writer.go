@@ -50,7 +50,7 @@ func (w *Writer) log(u *Update) {
 		log.Info("decided", "object", nameOf(u.Autoscaler), "target", u.Autoscaler.TargetName(),
 			"current",
 			d.Current, "desired", d.Desired,
-			"branch", d.Branch.String(), "error", r.Error)
+			"branch", d.Branch.String(), "err", r.Error)
 	}
 }
 

@@ -109,14 +109,14 @@ func (d *Detector) Added(c *Contest, autoscaler observehorizontal.Autoscaler) {
 	isFirst := d.cluster.Add(&c.object, scope, &w, time.Now())
 	d.countLocked(c, autoscaler.Kind())
 	if isFirst {
-		d.reportLeft(autoscaler, c.object.Last().By)
+		d.reportLeftLocked(autoscaler, c.object.Last().By)
 	}
 }
 
-// reportLeft logs once that WorkloadAutoscalers are left to another installation of Plimsoll, which wrote their
+// reportLeftLocked logs once that WorkloadAutoscalers are left to another installation of Plimsoll, which wrote their
 // statuses before this program watched. That installation may have been removed, which only its silence shows. There is
 // no event: each start would repeat it for each object.
-func (d *Detector) reportLeft(autoscaler observehorizontal.Autoscaler, by string) {
+func (d *Detector) reportLeftLocked(autoscaler observehorizontal.Autoscaler, by string) {
 	wait := d.cluster.Patience(by) + d.Delay
 	d.Log.Info("another installation of plimsoll wrote the statuses of WorkloadAutoscalers last: they are left to that "+
 		"one; if it is removed, this one scales them after this time", "writer", by, "wait", wait.String(), "object",
@@ -234,7 +234,6 @@ func (d *Detector) state(
 	return state, until, hasBegun
 }
 
-// reportBegun reports that this installation starts to act on an object.
 func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasContested, isFirst bool) {
 	switch {
 	case wasContested:

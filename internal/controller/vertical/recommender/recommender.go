@@ -88,7 +88,6 @@ func (r *Recommender) Run(ctx context.Context) error {
 	return nil
 }
 
-// listen adds the handlers to the informers.
 func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err error) {
 	h := handlers{}
 	h.addOfPods(r.config.Pods.AddHandler(r.passes.pods.Handler(nil)))

@@ -163,7 +163,6 @@ func (a *actor) do(ctx context.Context, t *task, action update.Action) update.Ou
 	return outcome
 }
 
-// recordEvents records an action in events and the log.
 func (a *actor) recordEvents(t *task, action update.Action, outcome update.Outcome, err error) {
 	log := a.log.WithValues("vpa", t.Key(), "pod", action.Pod.Name, "action", action.Kind.String(),
 		"reason", action.Reason.String())

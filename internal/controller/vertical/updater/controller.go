@@ -61,7 +61,6 @@ func New(cfg Config) (*Controller, error) {
 	return c, nil
 }
 
-// wire creates the passes and boosts.
 func (c *Controller) wire(m *metrics) {
 	cfg, objects := &c.cfg, c.cfg.Autoscalers.GetStore()
 	actor := newActor(cfg, m, &c.changes)

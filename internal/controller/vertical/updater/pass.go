@@ -90,7 +90,6 @@ func (p *passes) checkAdmission(ctx context.Context) bool {
 	return false
 }
 
-// saveStates stores the states for the next pass.
 func (p *passes) saveStates(tasks []*task) {
 	for _, t := range tasks {
 		p.decider.states.set(t.VPA, t.state)

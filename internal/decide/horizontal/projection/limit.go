@@ -108,7 +108,6 @@ func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	}
 }
 
-// afterProposal returns the last limit that changed the proposal.
 func afterProposal(d *horizontal.Decision) Limit {
 	if d.IsLoweringHeld {
 		return SyncPeriod

@@ -24,20 +24,6 @@ type Requirement struct {
 	Values   []string                     `json:"values,omitempty"`
 }
 
-// IsMet reports whether the label of a series meets the requirement. As in PromQL, an empty label is absent.
-func (r *Requirement) IsMet(value string) bool {
-	switch r.Operator {
-	case metav1.LabelSelectorOpIn:
-		return slices.Contains(r.Values, value)
-	case metav1.LabelSelectorOpNotIn:
-		return !slices.Contains(r.Values, value)
-	case metav1.LabelSelectorOpExists:
-		return value != ""
-	default:
-		return value == ""
-	}
-}
-
 // SelectorOf converts the selector.
 func SelectorOf(selector *metav1.LabelSelector) (Selector, error) {
 	if selector == nil {

@@ -141,26 +141,6 @@ func TestSelector(t *testing.T) {
 	if err != nil || one != other {
 		t.Errorf("the order counts: %s, %s, %v", one, other, err)
 	}
-	for _, series := range []struct {
-		labels map[string]string
-		isMet  bool
-		why    string
-	}{
-		{map[string]string{"path": "/check out", "job": "web", "code": "200", "zone": "a"}, true, "all are met"},
-		{map[string]string{"path": "/check out", "job": "web", "zone": "a"}, true, "no code is none of those"},
-		{map[string]string{"path": "/check out", "job": "web", "zone": ""}, false, "an empty label is none"},
-		{map[string]string{"path": "/check out", "job": "web", "zone": "a", "canary": "x"}, false, "it must not exist"},
-		{map[string]string{"path": "/check out", "job": "web", "zone": "a", "code": "404"}, false, "one of those"},
-		{map[string]string{"path": "/", "job": "web", "zone": "a"}, false, "another value"},
-	} {
-		isMet := true
-		for _, r := range one.Requirements() {
-			isMet = isMet && r.IsMet(series.labels[r.Label])
-		}
-		if isMet != series.isMet {
-			t.Errorf("%v: %t, want %t: %s", series.labels, isMet, series.isMet, series.why)
-		}
-	}
 	for _, invalid := range []metav1.LabelSelectorRequirement{
 		expression("", metav1.LabelSelectorOpExists), expression("a", metav1.LabelSelectorOpIn),
 		expression("a", metav1.LabelSelectorOpExists, "b"), expression("a", "Equals", "b"),

@@ -16,7 +16,6 @@ import (
 // next sample comes, that is one write. The time of fresh samples would be a write each time.
 const staleAfter = 5 * time.Minute
 
-// metricName returns the name of a metric in the status.
 func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].ShortName() }
 
 // metrics returns those of the spec. One without a result, because it is awaited or the scale cannot be read, keeps the
@@ -51,7 +50,6 @@ func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.Met
 	return list
 }
 
-// restore restores the old entry of a metric.
 func restore(m *plimsollv1alpha1.MetricStatus, before []plimsollv1alpha1.MetricStatus) {
 	for i := range before {
 		if before[i].Name == m.Name && before[i].Type == m.Type {

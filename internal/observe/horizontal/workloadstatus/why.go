@@ -90,7 +90,6 @@ func (w *Decided) ofBounds(limit projection.Limit) string {
 	return name + " of schedule " + by.Name
 }
 
-// ofProposal returns the source of the proposal.
 func (w *Decided) ofProposal(p proposal.Proposal) string {
 	switch name := w.nameOf(p); {
 	case p.Source == proposal.Forecast:

@@ -72,7 +72,6 @@ func (all *evidences) add(namespace string, now, contested time.Time) {
 	e.acting++
 }
 
-// remove removes an HPA that was added.
 func (all *evidences) remove(namespace string) {
 	e := all.byNamespace[namespace]
 	if e.acting--; e.acting == 0 {

@@ -76,7 +76,6 @@ func isJunior(manager, own string) bool {
 	return strings.HasPrefix(manager, FieldManager+"/") && own < manager
 }
 
-// isInstallation reports whether a writer is an installation of Plimsoll.
 func isInstallation(manager string) bool {
 	return manager == FieldManager || strings.HasPrefix(manager, FieldManager+"/")
 }

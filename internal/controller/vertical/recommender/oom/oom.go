@@ -174,7 +174,6 @@ func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 	return found
 }
 
-// isSame reports whether both are the same termination of a container.
 func isSame(a, b *corev1.ContainerStateTerminated) bool {
 	return b != nil && a.FinishedAt.Equal(&b.FinishedAt)
 }

@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"bytes"
@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	scenarios        = "../../internal/explain/horizontal/testdata/"
-	verticalScenario = "../../internal/snapshot/vertical/testdata/web.yaml"
+	scenarios        = "../../../../internal/explain/horizontal/testdata/"
+	verticalScenario = "../../../../internal/snapshot/vertical/testdata/web.yaml"
 )
 
-// run executes the program with the arguments and standard input.
+// run executes the command with the arguments and standard input.
 func run(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	root := rootCommand()
+	cmd := Command()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	var out bytes.Buffer
-	root.SetArgs(args)
-	root.SetIn(strings.NewReader(stdin))
-	root.SetOut(&out)
-	err := root.ExecuteContext(t.Context())
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(stdin))
+	cmd.SetOut(&out)
+	err := cmd.ExecuteContext(t.Context())
 	return out.String(), err
 }
 
@@ -31,7 +32,7 @@ func TestEvaluateText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := run(t, "", "evaluate", "--verbose", "-f", scenarios+"article.yaml")
+	got, err := run(t, "", "--verbose", "-f", scenarios+"article.yaml")
 	if err != nil || got != string(want) {
 		t.Errorf("error %v, printed:\n%s", err, got)
 	}
@@ -39,13 +40,13 @@ func TestEvaluateText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := run(t, string(stream), "evaluate", "--verbose", "-f", "-"); err != nil || got != string(want) {
+	if got, err := run(t, string(stream), "--verbose", "-f", "-"); err != nil || got != string(want) {
 		t.Errorf("from standard input: error %v, printed:\n%s", err, got)
 	}
 }
 
 func TestEvaluateJSON(t *testing.T) {
-	got, err := run(t, "", "evaluate", "-f", scenarios+"article.yaml", "-o", "json")
+	got, err := run(t, "", "-f", scenarios+"article.yaml", "-o", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestEvaluateJSON(t *testing.T) {
 func TestEvaluateDivergences(t *testing.T) {
 	for set, want := range map[string]string{"none": "Scales from 2 to 3",
 		"default": "Stays at 2", "rollout-surge": "Stays at 2"} {
-		got, err := run(t, "", "evaluate", "-f", scenarios+"range.yaml", "--divergences", set)
+		got, err := run(t, "", "-f", scenarios+"range.yaml", "--divergences", set)
 		steps := strings.Split(got, "\n\n")
 		if err != nil || len(steps) != 4 || !strings.Contains(steps[2], want) {
 			t.Errorf("--divergences %s: error %v, want %q in\n%s", set, err, want, got)
@@ -90,68 +91,23 @@ func TestEvaluateErrors(t *testing.T) {
 		"unknown output":     {[]string{"-f", empty, "-o", "xml"}, `--output: "xml": want text or json`},
 		"unknown divergence": {[]string{"-f", empty, "--divergences", "moon"}, `--divergences=moon: unknown divergence "moon"`},
 		"bad document":       {[]string{"-f", "-"}, "standard input: document 1: is a Pod, want a v1 List"},
-		"argument":           {[]string{"file.yaml"}, `plimsoll evaluate takes no argument: "file.yaml"`},
 	}
 	for name, tc := range cases {
-		got, err := run(t, "apiVersion: v1\nkind: Pod", append([]string{"evaluate"}, tc.args...)...)
+		got, err := run(t, "apiVersion: v1\nkind: Pod", tc.args...)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || got != "" {
 			t.Errorf("%s: error %v, want %q; printed %q", name, err, tc.want, got)
 		}
 	}
 }
 
-// As a plugin of kubectl the program says how it is called there.
-func TestPluginName(t *testing.T) {
-	root := programCommand("/usr/local/bin/kubectl-plimsoll")
-	var out bytes.Buffer
-	root.SetOut(&out)
-	root.SetArgs([]string{"evaluate", "--help"})
-	if err := root.Execute(); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), "kubectl plimsoll evaluate -f FILE|-") ||
-		!strings.Contains(out.String(), "  kubectl plimsoll evaluate -f snapshot.yaml\n") {
-		t.Errorf("help says:\n%s", out.String())
-	}
-}
-
-func TestVersion(t *testing.T) {
-	got, err := run(t, "", "version")
-	if err != nil || !strings.HasPrefix(got, "plimsoll ") || len(got) < len("plimsoll x\n") {
-		t.Errorf("error %v, printed %q", err, got)
-	}
-}
-
-// TestVerticalFile: a file about a VerticalPodAutoscaler is evaluated and explained alike, and can be saved again.
-func TestVerticalFile(t *testing.T) {
-	file := verticalScenario
-	want, err := os.ReadFile("../../internal/explain/vertical/testdata/saved.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"evaluate", "-f", file}, {"explain", "--from", file},
-		{"evaluate", "-f", file, "--divergences", "default"}} {
-		if got, err := run(t, "", args...); err != nil || got != string(want) {
-			t.Errorf("%v: %v, printed:\n%s", args, err, got)
-		}
-	}
-	again := filepath.Join(t.TempDir(), "again.yaml")
-	if _, err := run(t, "", "explain", "--from", file, "--save", again); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := run(t, "", "evaluate", "-f", again); err != nil || got != string(want) {
-		t.Errorf("saved again: %v, printed:\n%s", err, got)
-	}
-}
-
 // TestVerticalDivergences: they are those of the vertical side, and others than the file's are told.
 func TestVerticalDivergences(t *testing.T) {
 	file := verticalScenario
-	got, err := run(t, "", "evaluate", "-f", file, "--divergences", "finite-upper")
+	got, err := run(t, "", "-f", file, "--divergences", "finite-upper")
 	if err != nil || !strings.Contains(got, "finite-upper here; default when the snapshot was saved") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
 	}
-	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "rollout-surge"); err == nil ||
+	if _, err := run(t, "", "-f", file, "--divergences", "rollout-surge"); err == nil ||
 		!strings.Contains(err.Error(), `unknown divergence "rollout-surge"`) {
 		t.Errorf("with those of the other side: %v", err)
 	}
@@ -167,7 +123,7 @@ func TestBothKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := run(t, string(vertical)+"\n---\n"+string(horizontal), "evaluate", "-f", "-")
+	got, err := run(t, string(vertical)+"\n---\n"+string(horizontal), "-f", "-")
 	if err != nil || !strings.Contains(got, "VerticalPodAutoscaler shop/web") ||
 		!strings.Contains(got, "  HorizontalPodAutoscaler ") {
 		t.Errorf("both kinds: %v, printed:\n%s", err, got)

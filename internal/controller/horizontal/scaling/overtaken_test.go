@@ -1,4 +1,4 @@
-package horizontal_test
+package scaling_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package horizontal_test
+package status_test
 
 import (
 	"context"

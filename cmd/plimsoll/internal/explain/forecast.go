@@ -89,5 +89,5 @@ func (o *explainOptions) showForecast(ctx context.Context, reader *explainer.Clu
 	case "yaml":
 		return report.WriteYAML(o.out)
 	}
-	return report.WriteText(o.out)
+	return report.WriteText(o.out, commonflags.Form(o.out).Width)
 }

@@ -46,7 +46,7 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run, form Form) err
 	for i := range lines {
 		lines[i] = output.Wrap(lines[i], form.Width, 0, len("assumed "))
 	}
-	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, form), form.Width),
+	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, runs, form), form.Width),
 		limits(s.Start, runs), forecasts(s.Start, runs, form.Width))
 	return err
 }
@@ -96,7 +96,7 @@ func limits(start time.Time, runs []*simulate.Run) string {
 func milli(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) + "m" }
 
 // rowsFor are all that scores say, or the rows that are read first.
-func rowsFor(s *simulate.Scene, form Form) []briefRow {
+func rowsFor(s *simulate.Scene, runs []*simulate.Run, form Form) []briefRow {
 	var chosen []briefRow
 	if form.HasAllRows {
 		for _, r := range rows {
@@ -107,6 +107,9 @@ func rowsFor(s *simulate.Scene, form Form) []briefRow {
 	chosen = slices.Clone(brief)
 	if s.IsQueue {
 		chosen[lostRow] = waitRow
+	}
+	if slices.ContainsFunc(runs, func(r *simulate.Run) bool { return r.Score.AboveAtMaxPercent > 0 }) {
+		chosen = slices.Insert(chosen, lostRow, atMaxRows...)
 	}
 	return chosen
 }

@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 			"changes", "3 (2 up, 1 down)", "worst minute", "38 % short, at 5m", "none short", "recovery from surges", "no surge",
 			"17.5s\n"}},
 	} {
-		text := table(runs(), rowsFor(&simulate.Scene{}, Form{HasAllRows: c.hasAll}), 80)
+		text := table(runs(), rowsFor(&simulate.Scene{}, runs(), Form{HasAllRows: c.hasAll}), 80)
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 		if len(lines) != c.rows+1 {
 			t.Fatalf("%d lines of %d", len(lines), c.rows+1)
@@ -55,9 +55,24 @@ func TestTable(t *testing.T) {
 
 // TestQueueRow: a queue loses no requests. How long they wait is what users notice.
 func TestQueueRow(t *testing.T) {
-	text := table(runs(), rowsFor(&simulate.Scene{IsQueue: true}, Form{}), 80)
+	text := table(runs(), rowsFor(&simulate.Scene{IsQueue: true}, runs(), Form{}), 80)
 	if !strings.Contains(text, "99 % of requests within") || strings.Contains(text, "lost") || !strings.Contains(text, "2.2s") {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestAtMaxReplicas: where maxReplicas was too few for one run, the table says for how long, of each of them.
+func TestAtMaxReplicas(t *testing.T) {
+	all := runs()
+	if text := table(all, rowsFor(&simulate.Scene{}, all, Form{}), 80); strings.Contains(text, "maxReplicas") {
+		t.Errorf("of maxReplicas, which was enough:\n%s", text)
+	}
+	all[1].Score.AboveTargetPercent, all[1].Score.AboveAtMaxPercent = 40, 32.5
+	text := table(all, rowsFor(&simulate.Scene{}, all, Form{}), 80)
+	for _, want := range []string{"time above the target ", "40.00 %\n", "\n  at maxReplicas ", "32.50 %\nrequests lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
 	}
 }
 
@@ -105,7 +120,7 @@ func TestTableFits(t *testing.T) {
 			run.Score.Actions, run.Score.Ups, run.Score.Downs = 3, 2, 1
 			all = append(all, &run)
 		}
-		text := table(all, rowsFor(&simulate.Scene{}, Form{HasAllRows: c.hasAll}), width)
+		text := table(all, rowsFor(&simulate.Scene{}, all, Form{HasAllRows: c.hasAll}), width)
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%s: %d characters: %s", name, n, line)

@@ -452,7 +452,7 @@ func TestPausedBeforeTheLastStep(t *testing.T) {
 	}
 }
 
-// docs/migrate.md documents the writes and their order.
+// docs/from-hpa.md documents the writes and their order.
 func TestWrites(t *testing.T) {
 	f := newFake(t)
 	if err := errors.Join(f.forward(), f.back()); err != nil {

@@ -39,7 +39,7 @@ that never proposed the same count is kept; one without a target, or with a metr
 read, is refused before anything is created. The old manifest is saved in a file and in the
 annotation plimsoll.dev/migrated-from. --back --apply shows and restores it; with --yes only if a
 file in --backup-dir has it too. After each write exactly one of the two objects scales the
-workload. After an interruption, run the same command again. docs/migrate.md has each step.
+workload. After an interruption, run the same command again. docs/from-hpa.md has each step.
 
 The exit status is 2 if the command line is invalid.`
 

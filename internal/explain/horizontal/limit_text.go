@@ -64,7 +64,8 @@ func (r *Result) toleranceText() string {
 	if t.Down != t.Up {
 		of = fmt.Sprintf("%s above the target and %s %% below it", of, short(100*t.Down))
 	}
-	return fmt.Sprintf("nothing: within the tolerance of %s (usage ratios from %s to %s)", of, short(1-t.Down), short(1+t.Up))
+	return fmt.Sprintf("nothing: within the tolerance of %s (usage ratios from %s to %s)", of, short(1-t.Down),
+		short(1+t.Up))
 }
 
 // noLimitText names what proposed the count if it was no metric.

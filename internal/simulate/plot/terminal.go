@@ -62,7 +62,8 @@ func together(runs []*simulate.Run, size Size) string {
 		series = append(series, values(run, size.Width, ready))
 		names, hues = append(names, run.Setting.Name+", ready"), append(hues, ansi[i])
 	}
-	return graph(series, size, topOf(runs), asciigraph.SeriesColors(hues...)) + "\n\n" + textLegend(names, hues, size.Width)
+	return graph(series, size, topOf(runs), asciigraph.SeriesColors(hues...)) + "\n\n" +
+		textLegend(names, hues, size.Width)
 }
 
 // textLegend is a line for each name, behind a box in its colour.
@@ -71,7 +72,8 @@ func textLegend(names []string, hues []asciigraph.AnsiColor, width int) string {
 	var text strings.Builder
 	for i, name := range names {
 		n := utf8.RuneCountInString(box)
-		text.WriteString(hues[i].String() + box + asciigraph.Default.String() + output.Wrap(name, width, n, n) + "\n")
+		text.WriteString(hues[i].String() + box + asciigraph.Default.String())
+		text.WriteString(output.Wrap(name, width, n, n) + "\n")
 	}
 	return text.String()
 }

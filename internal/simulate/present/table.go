@@ -19,8 +19,8 @@ type column struct {
 	width       int
 }
 
-// table is the scores side by side, in lines of at most width characters. Where not all runs have room beside each other,
-// it has several blocks with the same rows, as few as possible.
+// table is the scores side by side, in lines of at most width characters. Where not all runs have room beside each
+// other, it has several blocks with the same rows, as few as possible.
 func table(runs []*simulate.Run, chosen []briefRow, width int) string {
 	var names column
 	for _, r := range chosen {
@@ -29,13 +29,16 @@ func table(runs []*simulate.Run, chosen []briefRow, width int) string {
 	}
 	room := width - names.width
 	var best [][]column
+	isBestCut := false
 	for _, mayBreak := range headBreaks {
-		columns := make([]column, len(runs))
+		columns, isCut := make([]column, len(runs)), false
 		for i, run := range runs {
-			columns[i] = columnOf(run, chosen, headParts(run.Setting.Name, mayBreak, room-len(between)))
+			parts, hasCut := headParts(run.Setting.Name, mayBreak, room-len(between))
+			columns[i], isCut = columnOf(run, chosen, parts), isCut || hasCut
 		}
-		if found := groups(columns, room); best == nil || len(found) < len(best) {
-			best = found
+		found := groups(columns, room)
+		if best == nil || len(found) < len(best) || len(found) == len(best) && isBestCut && !isCut {
+			best, isBestCut = found, isCut
 		}
 	}
 	blocks := make([]string, len(best))
@@ -45,9 +48,9 @@ func table(runs []*simulate.Run, chosen []briefRow, width int) string {
 	return strings.Join(blocks, "\n")
 }
 
-// headBreaks say whether a setting's name may be broken before a character, which is behind another one: nowhere, between
-// the name's parts, before a value or a field of a field, within the name of a field. A later one is used where it saves
-// blocks.
+// headBreaks say whether a setting's name may be broken before a character, which is behind another one: nowhere,
+// between the name's parts, before a value or a field of a field, within the name of a field. A later one is used where
+// it saves blocks.
 var headBreaks = []func(behind, r rune) bool{
 	func(_, _ rune) bool { return false },
 	func(behind, _ rune) bool { return behind == ' ' },
@@ -57,16 +60,19 @@ var headBreaks = []func(behind, r rune) bool{
 	},
 }
 
-// headParts are the parts of a name between which it may be broken. None has more than most characters.
-func headParts(name string, mayBreak func(behind, r rune) bool, most int) (parts []string) {
+// headParts are the parts of a name between which it may be broken. None has more than most characters: longer ones are
+// cut.
+func headParts(name string, mayBreak func(behind, r rune) bool, most int) (parts []string, isCut bool) {
 	part, n, behind := "", 0, rune(0)
 	for _, r := range name {
-		if n > 0 && mayBreak(behind, r) || n == most {
+		mayBegin := n > 0 && mayBreak(behind, r)
+		isCut = isCut || !mayBegin && n == most
+		if mayBegin || n == most {
 			parts, part, n = append(parts, part), "", 0
 		}
 		part, n, behind = part+string(r), n+1, r
 	}
-	return append(parts, part)
+	return append(parts, part), isCut
 }
 
 func columnOf(run *simulate.Run, chosen []briefRow, head []string) column {
@@ -137,6 +143,6 @@ func (c *column) line(n, heads int) string {
 	return c.head[n-heads+len(c.head)]
 }
 
-func blanks(width int, before string) string {
-	return strings.Repeat(" ", width-utf8.RuneCountInString(before))
+func blanks(width int, beside string) string {
+	return strings.Repeat(" ", width-utf8.RuneCountInString(beside))
 }

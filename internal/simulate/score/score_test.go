@@ -63,8 +63,8 @@ func TestShort(t *testing.T) {
 	near(t, "worst minute's beginning", got.WorstMinuteSeconds, 0)
 }
 
-// TestAboveTarget: for 60 s two pods of at most four carry what three should, and for 40 s four carry what six should. A
-// load within the tolerance is not above the target.
+// TestAboveTarget: for 60 s two pods of at most four carry what three should, and for 40 s four carry what six should.
+// A load within the tolerance is not above the target.
 func TestAboveTarget(t *testing.T) {
 	a := New(Config{PodCapacity: 10, Target: 0.5, Tolerance: 0.1})
 	for s := range 200 {

@@ -52,6 +52,13 @@ func ForecastDaysTable(days []replay.Day) string {
 	return Columns(append(rows, dayRow(&sum, "all days", "")))
 }
 
+// ForecastDaysLegend says what the table has, in lines of at most width characters; 0 breaks none.
+func ForecastDaysLegend(width int) string {
+	const text = "Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +
+		"of all."
+	return Wrap(text, width, 0, len("  ")) + "\nMOST is the most replicas that it asks for.\n"
+}
+
 // dayRow is the day's. Where no load was known, nothing was counted.
 func dayRow(d *replay.Day, name, reason string) []string {
 	const minutesOfHour = 60

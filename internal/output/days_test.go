@@ -18,11 +18,11 @@ func TestTable(t *testing.T) {
 		{Date: monday.AddDate(0, 0, 2), KnownMinutes: 600, Lacking: 100, Avoided: 90.16, Wasted: 12.4, Paid: 2000,
 			MostReplicas: 12, RaisedMinutes: 7, Reason: forecast.ReasonInUse},
 	}
-	want := `  DATE          KNOWN   LACKING   AVOIDED   WASTED   OF ALL   MOST   AT ITS END
-  2026-03-02   24.0 h     123.4       0.0      0.0   0.00 %      -   Learning
-  2026-03-03    0.0 h         -         -        -        -      -   LoadUnknown
-  2026-03-04   10.0 h     100.0      90.2     12.4   0.62 %     12   InUse
-  all days     34.0 h     223.4      90.1     12.4   0.21 %     12
+	want := `  DATE         KNOWN  LACKING  AVOIDED  WASTED  OF ALL  MOST  AT ITS END
+  2026-03-02  24.0 h    123.4      0.0     0.0  0.00 %     -  Learning
+  2026-03-03   0.0 h        -        -       -       -     -  LoadUnknown
+  2026-03-04  10.0 h    100.0     90.2    12.4  0.62 %    12  InUse
+  all days    34.0 h    223.4     90.1    12.4  0.21 %    12
 `
 	if got := output.ForecastDaysTable(all); got != want {
 		t.Errorf("\n%s", got)

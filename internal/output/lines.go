@@ -74,6 +74,12 @@ func (p *Page) Table(label string, rows [][]string) {
 
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
+// Labelled is a text behind a label of at most nine characters. Lines after the first begin below the text.
+func Labelled(label, text string, width int) string {
+	line := fmt.Sprintf("  %-9s ", label)
+	return line + Wrap(text, width, len(line), len(line)) + "\n"
+}
+
 // Form is how lines are printed.
 type Form struct {
 	// Width is how many columns a line has; 0 breaks none.

@@ -54,9 +54,9 @@ func Columns(rows [][]string) string {
 		line := fmt.Sprintf("  %-*s", widths[0], row[0])
 		last := len(row) - 1
 		for i := 1; i < last; i++ {
-			line += fmt.Sprintf("   %*s", widths[i], row[i])
+			line += fmt.Sprintf("  %*s", widths[i], row[i])
 		}
-		text.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
+		text.WriteString(strings.TrimRight(line+"  "+row[last], " ") + "\n")
 	}
 	return text.String()
 }

@@ -29,7 +29,7 @@ func TestDocuments(t *testing.T) {
 // TestColumns: numbers end below each other, and no line ends with blanks.
 func TestColumns(t *testing.T) {
 	got := Columns([][]string{{"NAME", "READY", "REASON"}, {"web", "12", "InUse"}, {"checkout", "3", ""}})
-	want := "  NAME       READY   REASON\n  web           12   InUse\n  checkout       3\n"
+	want := "  NAME      READY  REASON\n  web          12  InUse\n  checkout      3\n"
 	if got != want {
 		t.Errorf("\n%s", got)
 	}

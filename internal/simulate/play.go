@@ -227,7 +227,8 @@ func (p *player) second() {
 	m.IsShort = m.Load > float64(m.Ready)*p.scene.PodCapacity*(1+1e-9)
 	if at > p.scene.ScoreFrom {
 		p.tally.Add(&score.Second{
-			Load: m.Load, Ready: m.Ready, Paid: m.Paid, Nodes: p.world.Nodes(), Offered: offered, Dropped: dropped,
+			Load: m.Load, Ready: m.Ready, Paid: m.Paid, Nodes: p.world.Nodes(), Most: m.Most, Offered: offered,
+			Dropped: dropped,
 		})
 	}
 	p.run.Series.add(m)

@@ -19,7 +19,7 @@ func TestSearch(t *testing.T) {
 	const first = 5
 	wanted := map[string]string{
 		"uninstall":                           "install.html#remove",
-		"EKS":                                 "managed-clusters.html#on-eks-gke-and-aks",
+		"EKS":                                 "install.html#on-eks-gke-and-aks",
 		"TargetHasAnotherAutoscaler":          "reference/conditions.html#conditions",
 		"plimsoll_kubelet_held_scrapes_total": "metrics-sources.html#the-budget-is-too-small",
 		"--fail-on":                           "reference/flags.html#plimsoll-doctor",

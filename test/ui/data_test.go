@@ -411,13 +411,14 @@ func dayLoad(minute int) float64 {
 
 // follow is what becomes of a load if its ceiling, times a factor, is wanted two minutes later, and lowered after five.
 func follow(load []float64, factor float64) (p view.Played) {
-	wanted, short, longest, above, run := int32(2), 0, 0, 0, 0
+	const most = 12
+	wanted, short, longest, above, atMax, run := int32(2), 0, 0, 0, 0, 0
 	for i := range load {
 		highest := 0.0
 		for _, pods := range load[max(0, i-7):max(1, i-1)] {
 			highest = max(highest, pods)
 		}
-		next := min(12, max(2, int32(math.Ceil(factor*highest))))
+		next := min(most, max(2, int32(math.Ceil(factor*highest))))
 		if next != wanted {
 			p.Actions++
 		}
@@ -427,6 +428,9 @@ func follow(load []float64, factor float64) (p view.Played) {
 		p.PodHours += float64(ready) / 60
 		if load[i] > 1.1*float64(ready) {
 			above++
+			if ready == most {
+				atMax++
+			}
 		}
 		if run++; load[i] <= float64(ready)*100/targetPercent {
 			run = 0
@@ -436,6 +440,7 @@ func follow(load []float64, factor float64) (p view.Played) {
 		longest = max(longest, run)
 	}
 	share := 100 / float64(len(load))
+	p.AboveAtMaxPercent = share * float64(atMax)
 	p.AboveTargetPercent, p.ShortPercent, p.LongestShortSeconds = share*float64(above), share*float64(short), 60*float64(longest)
 	return p
 }

@@ -74,6 +74,7 @@ func TestWhatIf(t *testing.T) {
 	}{
 		{"Cost, in pod-hours", "", before.PodHours, after.PodHours},
 		{"Time more than 10 % above the present target", " %", before.AboveTargetPercent, after.AboveTargetPercent},
+		{"Of that, with all pods of maxReplicas", " %", before.AboveAtMaxPercent, after.AboveAtMaxPercent},
 		{"Time with more load than the pods can serve", " %", before.ShortPercent, after.ShortPercent},
 		{"The longest such time", " s", before.LongestShortSeconds, after.LongestShortSeconds},
 		{"Changes of the replica count", "", float64(before.Actions), float64(after.Actions)},

@@ -23,7 +23,7 @@ func keda(f *doctor.Facts) []doctor.Finding {
 		What:  fmt.Sprintf("KEDA is installed, with %s", count(len(f.ScaledObjects.Value.All), "ScaledObject")),
 		Why: "KEDA makes an HPA of each ScaledObject and scales to and from zero itself; Plimsoll treats that HPA as any " +
 			"other, and a WorkloadAutoscaler of the same target waits",
-		Do: "leave these workloads to KEDA, or migrate them (docs/migrate.md); make no WorkloadAutoscaler for them",
+		Do: "leave these workloads to KEDA, or migrate them (docs/from-keda.md); make no WorkloadAutoscaler for them",
 	}
 	if operator >= 0 {
 		found.Object = f.Others.Value[operator].String()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -100,8 +101,17 @@ func TestText(t *testing.T) {
 			// The text is about what was played, not about how well.
 			r.Result = results()[name]
 			var text bytes.Buffer
-			if err := r.WriteText(&text); err != nil {
+			if err := r.WriteText(&text, 0); err != nil {
 				t.Fatal(err)
+			}
+			var narrow bytes.Buffer
+			if err := r.WriteText(&narrow, 80); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(narrow.String()) {
+				if utf8.RuneCountInString(line) > 81 && !strings.Contains(line, "kubectl ") && !strings.Contains(line, "-p '") {
+					t.Errorf("wider than 80: %s", line)
+				}
 			}
 			file := filepath.Join("testdata", name+".txt")
 			if *update {

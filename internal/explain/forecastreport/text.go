@@ -11,11 +11,11 @@ import (
 
 const layout = "2006-01-02 15:04"
 
-// WriteText prints the report for people.
-func (r *Report) WriteText(w io.Writer) error {
+// WriteText prints the report for people, in lines of at most width characters; 0 breaks none.
+func (r *Report) WriteText(w io.Writer, width int) error {
 	var text strings.Builder
 	line := func(name, format string, values ...any) {
-		fmt.Fprintf(&text, "  %-9s %s\n", name, fmt.Sprintf(format, values...))
+		text.WriteString(output.Labelled(name, fmt.Sprintf(format, values...), width))
 	}
 	fmt.Fprintf(&text, "%s %s, with a forecast in mode Active\n", r.Object.Kind, r.Object.NamespacedName)
 	line("load", "%s", r.Source)
@@ -28,16 +28,17 @@ func (r *Report) WriteText(w io.Writer) error {
 	line("start-up", "%s, %s", r.Result.Last.StartUp, r.startUp())
 	line("costs", "a lacking pod-minute as much as %g wasted ones; %g %% of all may be wasted", c.Settings.Price,
 		c.Settings.WasteLimitPercent)
-	text.WriteString("\n" + output.ForecastDaysTable(r.Result.Days) + "\n")
-	text.WriteString("Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +
-		"of all.\nMOST is the most replicas that it asks for.\n")
-	fmt.Fprintf(&text, "At the end: %s.\n", r.atEnd())
-	text.WriteString(r.advice())
+	text.WriteString("\n" + output.ForecastDaysTable(r.Result.Days) + "\n" + output.ForecastDaysLegend(width))
+	text.WriteString(output.Wrap(fmt.Sprintf("At the end: %s.", r.atEnd()), width, 0, further) + "\n")
+	text.WriteString(r.advice(width))
 	_, err := io.WriteString(w, text.String())
 	return err
 }
 
-func (r *Report) advice() string {
+// further is by how much a line is indented that goes on with a sentence.
+const further = 2
+
+func (r *Report) advice(width int) string {
 	if r.Mode == forecast.Active {
 		return "It is turned on: its mode is Active.\n"
 	}
@@ -46,12 +47,13 @@ func (r *Report) advice() string {
 		mode = fmt.Sprintf("It has no mode of its own, which means %s unless the controller's flag "+
 			"--horizontal-pod-autoscaler-forecast says otherwise", r.Mode)
 	}
-	on := fmt.Sprintf("%s. To turn it on:\n  %s\n", mode, r.toTurnOn())
+	state := ""
 	switch r.Result.Last.Reason {
 	case forecast.ReasonNotWorthItsPrice, forecast.ReasonAboveWasteLimit:
-		return "Turned on, it changes nothing as long as that is so. " + on
+		state = "Turned on, it changes nothing as long as that is so. "
 	case forecast.ReasonLearning:
-		return "Turned on, it changes nothing before it has learnt. " + on
+		state = "Turned on, it changes nothing before it has learnt. "
 	}
-	return on
+	return output.Wrap(state+mode+". To turn it on:", width, 0, further) + "\n  " +
+		output.WrapCommand(r.toTurnOn(), width, len("  ")) + "\n"
 }

@@ -37,8 +37,7 @@ func (r *Result) limitText() string {
 	case projection.None:
 		return r.noLimitText()
 	case projection.Tolerance:
-		return fmt.Sprintf("tolerance: no change for usage ratios from %s to %s", short(1-r.Policy.Tolerance.Down),
-			short(1+r.Policy.Tolerance.Up))
+		return r.toleranceText()
 	case projection.Stabilization:
 		return stabilizationLimit(&d.Stabilized)
 	case projection.ScaleUpRate, projection.ScaleDownRate:
@@ -56,6 +55,17 @@ func (r *Result) limitText() string {
 	default:
 		return r.podsLimit(limit, i)
 	}
+}
+
+// toleranceText says that nothing is wrong: the metrics are close enough to their targets.
+func (r *Result) toleranceText() string {
+	t := r.Policy.Tolerance
+	of := short(100*t.Up) + " %"
+	if t.Down != t.Up {
+		of = fmt.Sprintf("%s above the target and %s %% below it", of, short(100*t.Down))
+	}
+	return fmt.Sprintf("nothing: within the tolerance of %s (usage ratios from %s to %s)", of, short(1-t.Down),
+		short(1+t.Up))
 }
 
 // noLimitText names what proposed the count if it was no metric.

@@ -113,6 +113,19 @@ func TestCountsAreNamedOrUnknown(t *testing.T) {
 	})
 }
 
+// TestToleranceIsNoFault: a count that stays because the metrics are close to their targets is limited by nothing.
+func TestToleranceIsNoFault(t *testing.T) {
+	for want, tolerance := range map[string]metric.Tolerance{
+		"nothing: within the tolerance of 10 % (usage ratios from 0.9 to 1.1)":                                    {Up: 0.1, Down: 0.1},
+		"nothing: within the tolerance of 5 % above the target and 20 % below it (usage ratios from 0.8 to 1.05)": {Up: 0.05, Down: 0.2},
+	} {
+		r := Result{Policy: horizontal.Policy{Tolerance: tolerance}}
+		if got := r.toleranceText(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestSurgeIsNamed: what a surge asked for counts until it is no longer held, whatever the window is.
 func TestSurgeIsNamed(t *testing.T) {
 	p := horizontal.Policy{

@@ -101,9 +101,17 @@ func TestText(t *testing.T) {
 func TestCheckpointIsNamed(t *testing.T) {
 	at := begin.Add(3*time.Hour - 25*time.Minute)
 	r := report(t, Source{SavedAt: at, NoLeader: "there is no Lease"})
-	var text bytes.Buffer
+	var text, narrow bytes.Buffer
 	if err := r.WriteText(&text, Style{Width: 80}); err != nil {
 		t.Fatal(err)
+	}
+	if err := r.WriteText(&narrow, Style{Width: 80, TextWidth: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(narrow.String()) {
+		if utf8.RuneCountInString(line) > 81 {
+			t.Errorf("wider than 80: %s", line)
+		}
 	}
 	if want := "from the AutoscalerCheckpoint that was saved 25m0s ago, as the controller's own cannot be read: there is " +
 		"no Lease\n"; !strings.Contains(text.String(), want) {
@@ -187,7 +195,7 @@ func TestManyChanges(t *testing.T) {
 	table := r.table(time.UTC)
 	if len(r.Changes) < 140 || strings.Count(table, "\n") != mostChanges+2 ||
 		!strings.Contains(table, "the last 40\n") ||
-		!strings.HasSuffix(table, "\n  Mar 03 07:50:00      3    4    4.0       4   None\n") {
+		!strings.HasSuffix(table, "\n  Mar 03 07:50:00     3   4   4.0      4  None\n") {
 		t.Errorf("%d changes\n%s", len(r.Changes), table)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // Style is how text looks.
 type Style struct {
-	// Width is how many characters a line may have.
-	Width int
+	// Width is how many characters the plot and the table may have, and TextWidth a line of words; 0 breaks none.
+	Width, TextWidth int
 	// InColour draws load, wanted and ready pods in colours, too.
 	InColour bool
 }
@@ -31,7 +31,7 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 	fmt.Fprintf(&text, "%s %s, %s to %s\n", r.Object.Kind, r.Object.NamespacedName,
 		r.Timeline.Start.In(zone).Format("2006-01-02 15:04:05"), r.Timeline.End().In(zone).Format("2006-01-02 15:04:05 MST"))
 	line := func(name, format string, values ...any) {
-		fmt.Fprintf(&text, "  %-9s %s\n", name, fmt.Sprintf(format, values...))
+		text.WriteString(output.Labelled(name, fmt.Sprintf(format, values...), style.TextWidth))
 	}
 	line("history", "%s", r.Source.Text(r.To))
 	if missing := r.Timeline.Start.Sub(r.From); missing > r.Timeline.Step {

@@ -242,7 +242,9 @@ func conditionOf(hpa *unstructured.Unstructured, kind string) map[string]any {
 // WriteTable writes the comparisons, a line for each object: its replicas, both counts, how often these were equal, and
 // the largest difference. The reasons why objects are not replaced are printed with the other errors.
 func WriteTable(w io.Writer, all []Comparison) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	// What breaks lines needs whole ones: the tabwriter writes cells.
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NAMESPACE\tNAME\tNOW\tHPA\tWLA\tEQUAL\tAPART\tWHY")
 	for i := range all {
 		c := &all[i]
@@ -257,5 +259,9 @@ func WriteTable(w io.Writer, all []Comparison) error {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d of %d\t%+d\t%s\n", c.Name.Namespace, c.Name.Name, c.Replicas, c.HPA,
 			c.WorkloadAutoscaler, c.Equal, c.Samples, c.LargestDifference, why)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }

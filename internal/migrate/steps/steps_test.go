@@ -22,6 +22,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -451,7 +452,7 @@ func TestPausedBeforeTheLastStep(t *testing.T) {
 	}
 }
 
-// docs/migrate.md documents the writes and their order.
+// docs/from-hpa.md documents the writes and their order.
 func TestWrites(t *testing.T) {
 	f := newFake(t)
 	if err := errors.Join(f.forward(), f.back()); err != nil {
@@ -662,6 +663,22 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s, %+v, %v", table.String(), all, err)
 		}
 	})
+}
+
+// TestTableFits: a row that is wider than the terminal goes on in a line of its own.
+func TestTableFits(t *testing.T) {
+	const width = 80
+	var table strings.Builder
+	name := types.NamespacedName{Namespace: strings.Repeat("n", 30), Name: strings.Repeat("w", 30)}
+	err := WriteTable(output.NewWrapped(&table, width), []Comparison{{Name: name, Samples: 5, Equal: 3, HPA: 4, Reason: "preview: cpu"}})
+	if err != nil || !strings.Contains(table.String(), "cpu") {
+		t.Fatalf("%v\n%s", err, &table)
+	}
+	for line := range strings.Lines(table.String()) {
+		if len(strings.TrimSuffix(line, "\n")) > width {
+			t.Errorf("%d characters: %s", len(line), line)
+		}
+	}
 }
 
 // If the two never want the same count, or no controller decides on the HPA, it is not replaced.

@@ -6,9 +6,11 @@ import (
 	_ "image/png" // decodes what was drawn
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/utils/ptr"
@@ -97,6 +99,15 @@ func TestText(t *testing.T) {
 	}
 	if coloured := plot.Text(runs, size, true); !strings.Contains(coloured, "\x1b") || strings.Count(coloured, "\n") > 16 {
 		t.Errorf("not one plot in colour:\n%s", coloured)
+	}
+	runs[0].Setting.Name = strings.Repeat("averageUtilization=70 ", 6) + "upstream"
+	colour := regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	for _, inColour := range []bool{false, true} {
+		for line := range strings.Lines(colour.ReplaceAllString(plot.Text(runs, size, inColour), "")) {
+			if n := utf8.RuneCountInString(line); n > size.Width+10 {
+				t.Errorf("in colour %v: %d characters: %s", inColour, n, line)
+			}
+		}
 	}
 }
 

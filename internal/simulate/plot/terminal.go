@@ -5,9 +5,11 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/guptarohit/asciigraph"
 
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
@@ -22,11 +24,13 @@ func Text(runs []*simulate.Run, size Size, inColour bool) string {
 	}
 	var text strings.Builder
 	top := topOf(runs)
+	heading := func(line string) string { return output.Wrap(line, size.Width, 0, len("  ")) }
 	for _, run := range runs {
-		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name,
+		fmt.Fprintf(&text, "%s\n%s\n", heading(run.Setting.Name+": pods ready"),
 			strip(graph([][]float64{values(run, size.Width, ready)}, size, top)))
 		if run.HasSchedules() {
-			fmt.Fprintf(&text, "%s: limits, those above %.0f as %.0f\n%s\n", run.Setting.Name, top, top, strip(graph([][]float64{
+			limits := fmt.Sprintf("%s: limits, those above %.0f as %.0f", run.Setting.Name, top, top)
+			fmt.Fprintf(&text, "%s\n%s\n", heading(limits), strip(graph([][]float64{
 				values(run, size.Width, least),
 				values(run, size.Width, func(m *simulate.Moment) float64 { return most(m, top) }),
 			}, size, top)))
@@ -58,7 +62,20 @@ func together(runs []*simulate.Run, size Size) string {
 		series = append(series, values(run, size.Width, ready))
 		names, hues = append(names, run.Setting.Name+", ready"), append(hues, ansi[i])
 	}
-	return graph(series, size, topOf(runs), asciigraph.SeriesColors(hues...), asciigraph.SeriesLegends(names...)) + "\n"
+	return graph(series, size, topOf(runs), asciigraph.SeriesColors(hues...)) + "\n\n" +
+		textLegend(names, hues, size.Width)
+}
+
+// textLegend is a line for each name, behind a box in its colour.
+func textLegend(names []string, hues []asciigraph.AnsiColor, width int) string {
+	const box = "  ■ "
+	var text strings.Builder
+	for i, name := range names {
+		n := utf8.RuneCountInString(box)
+		text.WriteString(hues[i].String() + box + asciigraph.Default.String())
+		text.WriteString(output.Wrap(name, width, n, n) + "\n")
+	}
+	return text.String()
 }
 
 // topOf is the largest count of all runs, so that their plots can be compared.

@@ -9,7 +9,7 @@ import (
 )
 
 // forecasts are the days of runs with a forecast, for people.
-func forecasts(start time.Time, runs []*simulate.Run) string {
+func forecasts(start time.Time, runs []*simulate.Run, width int) string {
 	compared := simulate.ForecastDaysOf(start, runs)
 	if len(compared) == 0 {
 		return ""
@@ -18,8 +18,7 @@ func forecasts(start time.Time, runs []*simulate.Run) string {
 	for _, c := range compared {
 		text.WriteString("\n" + c.Name + "\n" + output.ForecastDaysTable(c.Days))
 	}
-	text.WriteString("Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +
-		"of all.\nMOST is the most replicas that it asks for.\n")
+	text.WriteString(output.ForecastDaysLegend(width))
 	return text.String()
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
@@ -45,31 +44,11 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run, form Form) err
 			w.StartAfter, w.ReadyAfter))
 	lines = append(lines, others(s)...)
 	for i := range lines {
-		lines[i] = wrap(lines[i], form.Width)
+		lines[i] = output.Wrap(lines[i], form.Width, 0, len("assumed "))
 	}
-	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, form)),
-		limits(s.Start, runs), forecasts(s.Start, runs))
+	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, runs, form), form.Width),
+		limits(s.Start, runs), forecasts(s.Start, runs, form.Width))
 	return err
-}
-
-// wrap breaks a line between words, and indents what follows.
-func wrap(text string, width int) string {
-	const indent = "        "
-	var out strings.Builder
-	used := 0
-	for _, word := range strings.SplitAfter(text, " ") {
-		if n := utf8.RuneCountInString(strings.TrimRight(word, " ")); used > len(indent) && used+n > width {
-			out.WriteString("\n" + indent)
-			used = len(indent)
-		}
-		out.WriteString(word)
-		used += utf8.RuneCountInString(word)
-	}
-	lines := strings.Split(out.String(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n")
 }
 
 // others are lines about what most simulations do not have.
@@ -117,7 +96,7 @@ func limits(start time.Time, runs []*simulate.Run) string {
 func milli(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) + "m" }
 
 // rowsFor are all that scores say, or the rows that are read first.
-func rowsFor(s *simulate.Scene, form Form) []briefRow {
+func rowsFor(s *simulate.Scene, runs []*simulate.Run, form Form) []briefRow {
 	var chosen []briefRow
 	if form.HasAllRows {
 		for _, r := range rows {
@@ -129,46 +108,10 @@ func rowsFor(s *simulate.Scene, form Form) []briefRow {
 	if s.IsQueue {
 		chosen[lostRow] = waitRow
 	}
+	if slices.ContainsFunc(runs, func(r *simulate.Run) bool { return r.Score.AboveAtMaxPercent > 0 }) {
+		chosen = slices.Insert(chosen, lostRow, atMaxRows...)
+	}
 	return chosen
-}
-
-// table is the scores side by side.
-func table(runs []*simulate.Run, chosen []briefRow) string {
-	cells := [][]string{{""}}
-	for _, run := range runs {
-		cells[0] = append(cells[0], run.Setting.Name)
-	}
-	for _, r := range chosen {
-		line := []string{r.name}
-		for _, run := range runs {
-			line = append(line, r.text(&run.Score))
-		}
-		cells = append(cells, line)
-	}
-	return inLine(cells)
-}
-
-// inLine is a table whose first column begins at the left and whose others end at the right.
-func inLine(cells [][]string) string {
-	widths := make([]int, len(cells[0]))
-	for _, line := range cells {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var text strings.Builder
-	for _, line := range cells {
-		for i, cell := range line {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				text.WriteString(cell + pad)
-				continue
-			}
-			text.WriteString("   " + pad + cell)
-		}
-		text.WriteString("\n")
-	}
-	return text.String()
 }
 
 // document is the JSON form.

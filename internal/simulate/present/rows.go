@@ -34,6 +34,12 @@ var brief = []briefRow{
 	{"recovery from surges", recoveries},
 }
 
+// atMaxRows say for how long maxReplicas was too few. They are shown where it was for any run.
+var atMaxRows = []briefRow{
+	{"time above the target", func(s *score.Score) string { return percent(s.AboveTargetPercent, s) + " %" }},
+	{"  at maxReplicas", func(s *score.Score) string { return percent(s.AboveAtMaxPercent, s) + " %" }},
+}
+
 // lostRow is the one that says nothing of a queue, which loses no requests; waitRow is what users notice of that.
 const lostRow = 1
 
@@ -77,10 +83,14 @@ var rows = []row{
 	{"  missing then, % of the load", "short_depth_percent", func(s *score.Score) float64 { return s.ShortDepthPercent },
 		percent},
 	{"  longest", "longest_short_seconds", func(s *score.Score) float64 { return s.LongestShortSeconds }, seconds},
-	{"  worst minute, % of the load missing", "worst_minute_percent",
+	{"  worst minute, % of the load", "worst_minute_percent",
 		func(s *score.Score) float64 { return s.WorstMinutePercent }, percent},
 	{"  worst minute, began at", "worst_minute_seconds", func(s *score.Score) float64 { return s.WorstMinuteSeconds },
 		seconds},
+	{"above the target, % of the time", "above_target_percent",
+		func(s *score.Score) float64 { return s.AboveTargetPercent }, percent},
+	{"  at maxReplicas, % of the time", "above_at_max_percent",
+		func(s *score.Score) float64 { return s.AboveAtMaxPercent }, percent},
 	{"pods missing, % of those needed", "theta_u", func(s *score.Score) float64 { return s.ThetaU }, percent},
 	{"pods too many, % of those needed", "theta_o", func(s *score.Score) float64 { return s.ThetaO }, percent},
 	{"too few pods, % of the time", "tau_u", func(s *score.Score) float64 { return s.TauU }, percent},

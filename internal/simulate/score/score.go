@@ -31,6 +31,10 @@ type Score struct {
 	ShortPercent        float64 `json:"shortPercent"`
 	ShortDepthPercent   float64 `json:"shortDepthPercent"`
 	LongestShortSeconds float64 `json:"longestShortSeconds"`
+	// AboveTargetPercent is the part of the time in which the load was above the target by more than the tolerance, and
+	// AboveAtMaxPercent the part in which it was although all pods of maxReplicas were ready.
+	AboveTargetPercent float64 `json:"aboveTargetPercent"`
+	AboveAtMaxPercent  float64 `json:"aboveAtMaxPercent"`
 	// WorstMinutePercent is how much of the load was missing in the minute in which most was, and WorstMinuteSeconds when
 	// that began.
 	WorstMinutePercent float64 `json:"worstMinutePercent"`
@@ -67,6 +71,8 @@ type Second struct {
 	// Ready pods serve, Paid ones have a place on a node. Nodes is 0 where they do not
 	// matter.
 	Ready, Paid, Nodes int
+	// Most is maxReplicas, 0 where it is not known.
+	Most int
 	// Offered and Dropped are requests.
 	Offered, Dropped float64
 }
@@ -79,6 +85,7 @@ type Accumulator struct {
 	seconds                int
 	offered, dropped       float64
 	short, depth, shortNow float64
+	above, aboveAtMax      float64
 	minuteLack, minuteLoad float64
 	over, under            float64
 	overTime, underTime    float64
@@ -112,6 +119,12 @@ func (a *Accumulator) Add(s *Second) {
 	a.addShort(s)
 	a.addElasticity(a.config.Need(s.Load), float64(s.Ready))
 	enough := s.Load <= float64(s.Ready)*a.config.PodCapacity*a.config.Target*(1+a.config.Tolerance)
+	if !enough {
+		a.above++
+		if s.Most > 0 && s.Ready >= s.Most {
+			a.aboveAtMax++
+		}
+	}
 	a.surges.add(a.seconds, a.config.Need(s.Load), enough)
 	a.seconds++
 	if a.seconds%minute == 0 {
@@ -210,6 +223,7 @@ func (a *Accumulator) Score() Score {
 		s.Cost = s.NodeHours * a.config.NodeCores * a.config.CoreHourPrice
 	}
 	s.ShortPercent = 100 * a.short / n
+	s.AboveTargetPercent, s.AboveAtMaxPercent = 100*a.above/n, 100*a.aboveAtMax/n
 	if a.short > 0 {
 		s.ShortDepthPercent = 100 * a.depth / a.short
 	}

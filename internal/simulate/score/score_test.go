@@ -63,6 +63,25 @@ func TestShort(t *testing.T) {
 	near(t, "worst minute's beginning", got.WorstMinuteSeconds, 0)
 }
 
+// TestAboveTarget: for 60 s two pods of at most four carry what three should, and for 40 s four carry what six should.
+// A load within the tolerance is not above the target.
+func TestAboveTarget(t *testing.T) {
+	a := New(Config{PodCapacity: 10, Target: 0.5, Tolerance: 0.1})
+	for s := range 200 {
+		second := Second{Load: 15, Ready: 2, Most: 4}
+		switch {
+		case s >= 160:
+			second.Load, second.Ready = 30, 4
+		case s >= 60:
+			second.Load, second.Ready = 21, 4
+		}
+		a.Add(&second)
+	}
+	got := a.Score()
+	near(t, "above the target", got.AboveTargetPercent, 50)
+	near(t, "above it at maxReplicas", got.AboveAtMaxPercent, 20)
+}
+
 // TestSurges: slow growth is none, the second one comes a minute after the first at
 // the earliest, and one that is never recovered from stays open.
 func TestSurges(t *testing.T) {

@@ -189,14 +189,18 @@ func playedOf(run *simulate.Run) view.Played {
 		PodHours: run.Score.PodHours, ShortPercent: run.Score.ShortPercent,
 		LongestShortSeconds: run.Score.LongestShortSeconds, Actions: run.Score.Actions,
 	}
-	above := 0.0
+	above, atMax := 0.0, 0.0
 	for i := range run.Series.Points {
 		point := &run.Series.Points[i]
 		if point.Load > float64(point.Ready)*(1+tolerance) {
 			above++
+			if point.Most > 0 && point.Ready >= point.Most {
+				atMax++
+			}
 		}
 		p.Desired, p.Ready = append(p.Desired, int32(point.Wanted)), append(p.Ready, int32(point.Ready))
 	}
-	p.AboveTargetPercent = 100 * above / max(1, float64(len(run.Series.Points)))
+	share := 100 / max(1, float64(len(run.Series.Points)))
+	p.AboveTargetPercent, p.AboveAtMaxPercent = share*above, share*atMax
 	return p
 }

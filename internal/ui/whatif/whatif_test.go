@@ -150,6 +150,10 @@ func TestWhatSavingsCost(t *testing.T) {
 		t.Errorf("above the target %v %% as it is, %v %% with maxReplicas 4 for half an hour of a load of 9",
 			bounded.AsIs.AboveTargetPercent, bounded.Changed.AboveTargetPercent)
 	}
+	// For maxReplicas 4 are too few, and for no other reason; 20 are enough.
+	if at := bounded.Changed.AboveAtMaxPercent; at < 0.9*bounded.Changed.AboveTargetPercent || bounded.AsIs.AboveAtMaxPercent != 0 {
+		t.Errorf("above the target at maxReplicas %v %% as it is, %v %% with maxReplicas 4", bounded.AsIs.AboveAtMaxPercent, at)
+	}
 	for _, want := range []string{"each of which serves 100 requests/s; a pod serves 100 requests/s at its target, as requests says",
 		"cpu is what requests use", "requests is the requests that a pod serves per second", "simulate --from horizontalpodautoscaler/web -n shop", "is ready 7s after", "Plimsoll's loop decides in both"} {
 		if !strings.Contains(strings.Join(bounded.Notes, "\n"), want) {

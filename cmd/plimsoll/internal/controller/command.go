@@ -19,7 +19,7 @@ Use it through the manifests in config/, which start it with two replicas and wi
 permissions that it needs. By default it acts on WorkloadAutoscalers, on HPAs on which no other
 controller acts, and on VerticalPodAutoscalers once their definitions are installed. Flags that
 kube-controller-manager and upstream's vertical autoscaler have too keep their names and defaults
-(docs/migrate.md lists the exceptions).`,
+(docs/from-vpa.md lists the exceptions).`,
 		Example: `  # Compare with kube-controller-manager on a kubeconfig's cluster, and write nothing about HPAs
   plimsoll controller --kubeconfig=$HOME/.kube/config --leader-elect=false \
     --components=horizontal --horizontal-pod-autoscalers=shadow

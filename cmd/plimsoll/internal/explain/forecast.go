@@ -83,5 +83,5 @@ func (o *explainOptions) showForecast(ctx context.Context, reader *explainer.Clu
 	if err != nil {
 		return err
 	}
-	return o.print(report, func() error { return report.WriteText(o.out) })
+	return o.print(report, func() error { return report.WriteText(o.out, commonflags.Form(o.out).Width) })
 }

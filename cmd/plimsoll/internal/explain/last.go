@@ -38,6 +38,7 @@ func (o *explainOptions) showLast(ctx context.Context, reader *explainer.Cluster
 	}
 	return o.print(report, func() error {
 		width, inColour := commonflags.Terminal(o.out)
-		return report.WriteText(o.out, loadreport.Style{Width: width, InColour: inColour})
+		style := loadreport.Style{Width: width, TextWidth: commonflags.Form(o.out).Width, InColour: inColour}
+		return report.WriteText(o.out, style)
 	})
 }

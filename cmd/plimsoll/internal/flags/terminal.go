@@ -10,12 +10,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// PlainWidth is how many characters a line has where no terminal says.
-const PlainWidth = 82
-
-// The widths of lines of text: where no terminal says, and the most that is easy to read.
+// The widths of lines: where no terminal says, and the most of a line of text that is easy to read.
 const (
-	plainTextWidth  = 80
+	plainWidth      = 80
 	widestTextWidth = 100
 )
 
@@ -41,11 +38,11 @@ func descriptor(out io.Writer) (fd int, isTerminal bool) {
 func Terminal(out io.Writer) (width int, inColour bool) {
 	fd, isTerminal := descriptor(out)
 	if !isTerminal {
-		return PlainWidth, false
+		return plainWidth, false
 	}
 	width, _, err := term.GetSize(fd)
 	if err != nil || width < narrowest {
-		width = PlainWidth
+		width = plainWidth
 	}
 	return width, os.Getenv("NO_COLOR") == ""
 }
@@ -53,7 +50,7 @@ func Terminal(out io.Writer) (width int, inColour bool) {
 // Text is how wide a line of text may be, and whether it may have colours.
 func Text(out io.Writer) (width int, inColour bool) {
 	if !IsTerminal(out) {
-		return plainTextWidth, false
+		return plainWidth, false
 	}
 	width, inColour = Terminal(out)
 	return min(width, widestTextWidth), inColour

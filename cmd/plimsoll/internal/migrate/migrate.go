@@ -39,7 +39,7 @@ that never proposed the same count is kept; one without a target, or with a metr
 read, is refused before anything is created. The old manifest is saved in a file and in the
 annotation plimsoll.dev/migrated-from. --back --apply shows and restores it; with --yes only if a
 file in --backup-dir has it too. After each write exactly one of the two objects scales the
-workload. After an interruption, run the same command again. docs/migrate.md has each step.
+workload. After an interruption, run the same command again. docs/from-hpa.md has each step.
 
 The exit status is 2 if the command line is invalid.`
 
@@ -80,6 +80,15 @@ type migrateOptions struct {
 	answers *bufio.Reader
 }
 
+// wrapped breaks lines at the width of a terminal; what reads a pipe gets whole ones.
+func wrapped(out io.Writer) io.Writer {
+	if !commonflags.IsTerminal(out) {
+		return out
+	}
+	width, _ := commonflags.Text(out)
+	return output.NewWrapped(out, width)
+}
+
 // Command is plimsoll migrate.
 func Command() *cobra.Command {
 	o := migrateOptions{kube: genericclioptions.NewConfigFlags(true)}
@@ -89,11 +98,7 @@ func Command() *cobra.Command {
 		Long:    migrateLong,
 		Example: migrateExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-			if commonflags.IsTerminal(o.progress) {
-				width, _ := commonflags.Text(o.progress)
-				o.progress = output.NewWrapped(o.progress, width)
-			}
+			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), wrapped(cmd.ErrOrStderr())
 			if file, ok := o.in.(*os.File); ok {
 				o.isTerminal = term.IsTerminal(int(file.Fd()))
 			}

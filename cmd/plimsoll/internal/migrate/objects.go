@@ -332,9 +332,13 @@ func (o *migrateOptions) session(originals *cluster.Originals, what *selection, 
 	if objects > session.FewObjects {
 		report = func(types.NamespacedName, string) {}
 	}
+	out := o.out
+	if !o.back { // which writes manifests
+		out = wrapped(out)
+	}
 	backups := &session.Backups{Folder: o.backupDir}
 	s := &session.Session{
-		Kind: what.kind(), Observe: o.observe, Out: o.out, Progress: progress, Confirm: o.confirm, IsUnattended: o.yes,
+		Kind: what.kind(), Observe: o.observe, Out: out, Progress: progress, Confirm: o.confirm, IsUnattended: o.yes,
 		Backups: backups,
 	}
 	s.Runner = &steps.Runner{

@@ -16,7 +16,7 @@ func TestSimulateForecast(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"plimsoll, no forecast       plimsoll, forecast\n", "\nplimsoll, forecast\n  DATE ",
-		"\n  2026-01-01   24.0 h ", "   Learning\n", "\n  2026-01-02   14.0 h ", "\n  all days     38.0 h ",
+		"\n  2026-01-01  24.0 h ", "  Learning\n", "\n  2026-01-02  14.0 h ", "\n  all days    38.0 h ",
 		"\nPod-minutes a day (UTC): lacking"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)

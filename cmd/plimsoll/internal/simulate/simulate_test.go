@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
@@ -293,7 +294,7 @@ func TestSimulateStart(t *testing.T) {
 		}
 	}
 	out, err := simulateWith(t, simulated, day, "--start=8h30m", "--for=1h", "--as=plimsoll")
-	if err != nil || !strings.Contains(out, "peak 9 requests/s,") {
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(out), " "), "peak 9 requests/s,") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for want, args := range map[string][]string{
@@ -396,6 +397,28 @@ func TestSimulateCompares(t *testing.T) {
 	if rows[1][0] != "maxReplicas=5 minReplicas=3" || rows[2][0] != "maxReplicas=30 minReplicas=3" ||
 		rows[1][2] == rows[2][2] {
 		t.Errorf("%v", rows)
+	}
+}
+
+// TestSimulateFits: with one to five settings, each under both loops, no line is wider than 80 columns.
+func TestSimulateFits(t *testing.T) {
+	args := []string{"--load=step:10@0s,50@5m", "--for=6m", "--pod-capacity=4"}
+	for most := range 5 {
+		args = append(args, fmt.Sprintf("--set=spec.behavior.scaleUp.stabilizationWindowSeconds=%d", 60*most))
+		for _, rows := range [][]string{nil, {"--all"}} {
+			out, err := simulateWith(t, simulated, append(args, rows...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(out, ": pods ready"); got != 2*(most+1) {
+				t.Errorf("%d runs of %d settings", got, most+1)
+			}
+			for line := range strings.Lines(out) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+					t.Errorf("%d settings, %s: %d columns: %s", most+1, rows, n, line)
+				}
+			}
+		}
 	}
 }
 

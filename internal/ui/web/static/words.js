@@ -2,7 +2,7 @@
 
 const limits = new Map([
   ["None", ""], ["DesiredWithinRange", ""], ["NotRecorded", "not recorded"],
-  ["Tolerance", "close enough to the target"],
+  ["Tolerance", "within the tolerance of the target"],
   ["TooManyReplicas", "maxReplicas reached"], ["MaxReplicas", "maxReplicas reached"],
   ["TooFewReplicas", "minReplicas reached"], ["MinReplicas", "minReplicas reached"],
   ["ScheduleMinReplicas", "minReplicas of a schedule reached"], ["ScheduleMaxReplicas", "maxReplicas of a schedule reached"],

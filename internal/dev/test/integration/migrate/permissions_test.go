@@ -22,7 +22,7 @@ const (
 	workloadAutoscalers = "workloadautoscalers.plimsoll.dev"
 )
 
-// The permissions that docs/migrate.md names for --all.
+// The permissions that docs/from-hpa.md names for --all.
 var (
 	there = []permission{
 		{"get", hpas}, {"list", hpas}, {"delete", hpas}, {"get", workloadAutoscalers}, {"list", workloadAutoscalers},

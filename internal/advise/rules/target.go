@@ -64,6 +64,12 @@ func targetRules() []*Rule {
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkDaemonSet,
 		},
 		{
+			Name: "vpa-target-controlled", Level: Error, Title: "A VPA's target belongs to another workload",
+			Why: "A VPA sizes the pods of a workload that nothing else controls: a Deployment, and not its ReplicaSet; a CronJob, " +
+				"and not its Jobs. For others the recommender sets the condition ConfigUnsupported, and recommends nothing.",
+			Source: vpaDocs, Needs: []string{objects.VPA, objects.ReplicaSet, objects.Job}, Check: checkControlled,
+		},
+		{
 			Name: "selector-matches-others", Level: Error, Title: "The selector matches other workloads' pods",
 			Why: "An HPA counts every pod that its target's selector matches. Pods of a Job with the same " +
 				"labels add their usage. One such pod without a request makes the whole metric fail.",
@@ -239,6 +245,29 @@ func checkReplicaSet(c *objects.Collection) []Finding {
 			Object: &h.Object, Field: ref,
 			Why: fmt.Sprintf("ReplicaSet %s belongs to Deployment %s, which sets its count.", w.Name, owner.Name),
 			Patch: patch(&h.Object).set(ref, map[string]any{
+				"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name,
+			}),
+		})
+	}
+	return found
+}
+
+func checkControlled(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		w := c.TargetOfVertical(v)
+		if w == nil {
+			continue
+		}
+		owner := metav1.GetControllerOf(w.Meta)
+		if owner == nil || !objects.IsBuiltIn(owner.APIVersion) || groups[owner.Kind] == "" {
+			continue
+		}
+		ref := objects.Field{"spec", "targetRef"}
+		found = append(found, Finding{
+			Object: &v.Object, Field: ref,
+			Why: fmt.Sprintf("%s %s belongs to %s %s, so the VPA recommends nothing.", w.Kind, w.Name, owner.Kind, owner.Name),
+			Patch: patch(&v.Object).set(ref, map[string]any{
 				"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name,
 			}),
 		})

@@ -91,7 +91,9 @@ func defaultRequestOf(item *corev1.LimitRangeItem, name corev1.ResourceName) (re
 
 // Bounds are the highest min and the lowest max of the workload's LimitRanges for containers, or for pods; nil where
 // there is none.
-func (c *Collection) Bounds(w *Workload, of corev1.LimitType, name corev1.ResourceName) (least, most *resource.Quantity) {
+func (c *Collection) Bounds(
+	w *Workload, of corev1.LimitType, name corev1.ResourceName,
+) (least, most *resource.Quantity) {
 	c.eachItem(w, of, func(item *corev1.LimitRangeItem) bool {
 		if q, ok := item.Min[name]; ok && (least == nil || q.Cmp(*least) > 0) {
 			least = &q

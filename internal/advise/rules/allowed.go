@@ -29,8 +29,8 @@ func allowedRules() []*Rule {
 		{
 			Name: "allowed-outside-limit-range", Level: Warning,
 			Title: "No recommendation is within minAllowed, maxAllowed and the LimitRange",
-			Why: "minAllowed and maxAllowed apply after a LimitRange, so a maxAllowed below its min, or a minAllowed above its " +
-				"max, makes pods that the API server refuses: with upstream's admission controller the workload can create none. " +
+			Why: "minAllowed and maxAllowed apply after a LimitRange, so a maxAllowed below its min, or a minAllowed above " +
+				"its max, makes pods that the API server refuses: with upstream's admission controller the workload can create none. " +
 				"Plimsoll's leaves such pods as they are, so that the recommendation has no effect.",
 			Source: vpaDocs, Needs: []string{objects.VPA, objects.LimitRange}, Check: checkOutsideLimitRange,
 		},
@@ -116,6 +116,8 @@ func checkAboveMaxAllowed(c *objects.Collection) []Finding {
 	return found
 }
 
+const wholePod = "the pod's own resources"
+
 // reachable is the least that a VPA can recommend by its minAllowed, and what caps it: a limit that does not follow, or
 // the pod's own resources.
 func (s *sizing) reachable(c *objects.Collection) (least resource.Quantity, capped string, bounded bool) {
@@ -132,7 +134,7 @@ func (s *sizing) reachable(c *objects.Collection) (least resource.Quantity, capp
 		for _, list := range []corev1.ResourceList{own.Limits, own.Requests} {
 			if most, is := list[s.name]; is && most.Cmp(least) < 0 {
 				least = most
-				capped = fmt.Sprintf("the pod's own resources are %s, of which container %s cannot request more", most.String(),
+				capped = fmt.Sprintf(wholePod+" are %s, of which container %s cannot request more", most.String(),
 					s.container.Name)
 			}
 		}
@@ -147,12 +149,15 @@ func checkMinBeyondLimit(c *objects.Collection) []Finding {
 		if capped == "" {
 			continue
 		}
-		least := s.policy.MinAllowed[s.name]
+		least, remedy := s.policy.MinAllowed[s.name], "Raise the container's limit, or lower minAllowed."
+		if strings.HasPrefix(capped, wholePod) {
+			remedy = "Raise the pod's own resources, or lower minAllowed."
+		}
 		found = append(found, Finding{
 			Object: &s.v.Object, Field: s.policy.Field.In("minAllowed", string(s.name)),
 			Why: fmt.Sprintf("minAllowed of %s is %s, and %s: minAllowed cannot be reached.", s.name, least.String(),
 				capped),
-			Remedy: "Raise the limit, or lower minAllowed.",
+			Remedy: remedy,
 		})
 	}
 	return found

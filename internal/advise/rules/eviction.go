@@ -127,8 +127,8 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 	return found
 }
 
-// maximumHeap is the setting in the container's command or environment of the size of the heap of Java or Node.js; empty
-// without one.
+// maximumHeap is the setting of the size of the heap of Java or Node.js in the container's command or environment;
+// empty without one.
 func maximumHeap(c *corev1.Container) string {
 	texts := slices.Concat(c.Command, c.Args)
 	for i := range c.Env {

@@ -104,8 +104,8 @@ func custom(o *objects.Object) field.ErrorList {
 	return append(hpavalidation.Metadata(*o.Meta), legible(errs)...)
 }
 
-// legible has one error for each quantity that is a number with a fraction, which a definition refuses with several: for
-// the alternatives of its type, one of them without a field.
+// legible has one error for each quantity that is a number with a fraction. A definition refuses it with several: for the
+// alternatives of its type, one of them without a field.
 func legible(errs field.ErrorList) field.ErrorList {
 	isFraction := map[string]bool{}
 	for _, err := range errs {
@@ -124,7 +124,7 @@ func legible(errs field.ErrorList) field.ErrorList {
 			isFraction[err.Field] = false
 			said = append(said, &field.Error{Type: field.ErrorTypeInvalid, Field: err.Field, BadValue: field.OmitValueType{},
 				Detail: "must be a whole number or a string: put a number with a fraction in quotes"})
-		case !known && !strings.Contains(err.Detail, "(anyOf)") && !strings.Contains(err.Detail, "Checked value must be of type"):
+		case !known && !strings.Contains(err.Detail, "(anyOf)") && !strings.Contains(err.Detail, "Checked value must be"):
 			said = append(said, err)
 		}
 	}
@@ -323,24 +323,22 @@ func checkPolicyContainer(c *objects.Collection) []Finding {
 }
 
 func checkPolicyRepeated(c *objects.Collection) []Finding {
-	var found []Finding
-	seen := map[string]objects.Field{}
+	counts := map[string]objects.Field{}
+	key := func(v *objects.Vertical, p *vpav1.ContainerResourcePolicy) string { return v.Key() + " " + p.ContainerName }
 	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
-		key := v.Key() + " " + p.ContainerName
-		first, known := seen[key]
-		if !known {
-			seen[key] = field
-			return
+		if _, known := counts[key(v, p)]; !known || p.ContainerName == vpav1.DefaultContainerResourcePolicy {
+			counts[key(v, p)] = field
 		}
-		counts, void := first, field
-		if p.ContainerName == vpav1.DefaultContainerResourcePolicy {
-			counts, void, seen[key] = field, first, field
+	})
+	var found []Finding
+	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
+		if one := counts[key(v, p)]; !slices.Equal(one, field) {
+			found = append(found, Finding{
+				Object: &v.Object, Field: field,
+				Why:    fmt.Sprintf("%s is for container %s too, and counts; this one has no effect.", one, p.ContainerName),
+				Remedy: "Make one of both.",
+			})
 		}
-		found = append(found, Finding{
-			Object: &v.Object, Field: void,
-			Why:    fmt.Sprintf("%s is for container %s too, and counts; this one has no effect.", counts, p.ContainerName),
-			Remedy: "Make one of both.",
-		})
 	})
 	return found
 }

@@ -44,7 +44,11 @@ func (s *sizing) outsideRange(c *objects.Collection) string {
 	if bound, has := s.policy.MaxAllowed[s.name]; has && least != nil && bound.Cmp(*least) < 0 {
 		return maxAllowed
 	}
-	if bound, capped, has := s.reachable(c); has && capped == "" && most != nil && s.limitAt(bound).Cmp(*most) > 0 {
+	bound, capped, has := s.reachable(c)
+	if !has || capped != "" || most == nil {
+		return ""
+	}
+	if limit := s.limitAt(bound); limit.Cmp(*most) > 0 {
 		return minAllowed
 	}
 	return ""

@@ -86,7 +86,10 @@ func checkBelowMinAllowed(c *objects.Collection) []Finding {
 	for _, s := range sizings(c) {
 		request, ok := s.container.Resources.Requests[s.name]
 		least, capped, bounded := s.reachable(c)
-		if !ok || !bounded || !s.v.Evicts() || request.Cmp(least) >= 0 || s.outsideRange(c) != "" || s.isBeyondNode(c, least) {
+		if !ok || !bounded || !s.v.Evicts() || request.Cmp(least) >= 0 {
+			continue
+		}
+		if s.outsideRange(c) != "" || s.isBeyondNode(c, least) { // which others report
 			continue
 		}
 		than := fmt.Sprintf("VPA %s's minAllowed %s", s.v.Name, least.String())

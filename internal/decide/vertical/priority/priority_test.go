@@ -210,7 +210,8 @@ func TestRequirementsAreAboutWhatIsRecommended(t *testing.T) {
 // TestRequirementsIgnoreContainersThatAdmissionDidNotSee: side was injected after the admission and requests nothing,
 // which permits any change of a container that admission saw.
 func TestRequirementsIgnoreContainersThatAdmissionDidNotSee(t *testing.T) {
-	pod := &vertical.Pod{Containers: []vertical.PodContainer{{Name: "app", Requests: vertical.Of(100, 900)}, {Name: "side"}}}
+	pod := pod(vertical.Of(100, 900))
+	pod.Containers = append(pod.Containers, vertical.PodContainer{Name: "side"})
 	var recs []vertical.Recommendation
 	for i := range pod.Containers {
 		recs = append(recs, vertical.Recommendation{Container: pod.Containers[i].Name, Target: vertical.Of(100, 600)})

@@ -26,8 +26,8 @@ type Requirement struct {
 }
 
 // MeetsRequirements reports whether the object's requirements permit a change of the pod, by an eviction or a resize:
-// one container fulfils all of them, or lacks a request that is recommended. A container that admission did not see does
-// not count: a new pod would not get its recommendation either.
+// one container fulfils all of them, or lacks a request that is recommended. A container that admission did not see
+// does not count: a new pod would not get its recommendation either.
 func (p *Policy) MeetsRequirements(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	if p.Unrestricted {
 		return true

@@ -324,7 +324,9 @@ func checkPolicyContainer(c *objects.Collection) []Finding {
 
 func checkPolicyRepeated(c *objects.Collection) []Finding {
 	counts := map[string]objects.Field{}
-	key := func(v *objects.Vertical, p *vpav1.ContainerResourcePolicy) string { return v.Key() + " " + p.ContainerName }
+	key := func(v *objects.Vertical, p *vpav1.ContainerResourcePolicy) string {
+		return v.Key() + " " + p.ContainerName
+	}
 	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
 		if _, known := counts[key(v, p)]; !known || p.ContainerName == vpav1.DefaultContainerResourcePolicy {
 			counts[key(v, p)] = field

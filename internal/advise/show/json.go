@@ -39,10 +39,10 @@ type Object struct {
 	Kind       string `json:"kind"`
 	// Namespace is absent where the manifest names none.
 	Namespace string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
-	File       string `json:"file,omitempty"`
-	Document   int    `json:"document,omitempty"`
-	Line       int    `json:"line,omitempty"`
+	Name      string `json:"name"`
+	File      string `json:"file,omitempty"`
+	Document  int    `json:"document,omitempty"`
+	Line      int    `json:"line,omitempty"`
 }
 
 // Patch is a JSON patch, or an object to create.

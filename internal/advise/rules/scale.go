@@ -119,10 +119,14 @@ func checkLowerCase(c *objects.Collection) []Finding {
 			continue
 		}
 		field := r.field.In("kind")
-		found = append(found, Finding{
+		f := Finding{
 			Object: r.object, Field: field, Why: fmt.Sprintf("The kind is %s, written %s.", canonical(r.kind), r.kind),
 			Patch: patch(r.object).set(field, canonical(r.kind)),
-		})
+		}
+		if r.isVertical {
+			f.Why = fmt.Sprintf("The kind is %s, written %s: the VPA recommends, and changes no pods.", canonical(r.kind), r.kind)
+		}
+		found = append(found, f)
 	}
 	return found
 }

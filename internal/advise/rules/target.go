@@ -40,8 +40,9 @@ func targetRules() []*Rule {
 		},
 		{
 			Name: "target-kind-in-lower-case", Level: Advice, Title: "The target's kind is written in lower case",
-			Why: "API servers' clients find kinds in lower case too, so the autoscaler works. Programs that compare kinds do " +
-				"not: dashboards, other autoscalers that look whether the target is taken, and KEDA's webhook.",
+			Why: "API servers' clients find kinds in lower case too, so an HPA works. Programs that compare kinds do not: " +
+				"dashboards, other autoscalers that look whether the target is taken, KEDA's webhook, and the updater and the " +
+				"admission controller of VPAs, which compare with the owners of pods.",
 			Source: hpaDocs, Check: checkLowerCase,
 		},
 		{

@@ -30,8 +30,8 @@ func allowedRules() []*Rule {
 			Name: "allowed-outside-limit-range", Level: Warning,
 			Title: "No recommendation is within minAllowed, maxAllowed and the LimitRange",
 			Why: "minAllowed and maxAllowed apply after a LimitRange, so a maxAllowed below its min, or a minAllowed above " +
-				"its max, makes pods that the API server refuses: with upstream's admission controller the workload can create none. " +
-				"Plimsoll's leaves such pods as they are, so that the recommendation has no effect.",
+				"its max, makes pods that the API server refuses: with upstream's admission controller the workload can create " +
+				"none. Plimsoll's leaves such pods as they are, so that the recommendation has no effect.",
 			Source: vpaDocs, Needs: []string{objects.VPA, objects.LimitRange}, Check: checkOutsideLimitRange,
 		},
 		{

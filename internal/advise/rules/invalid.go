@@ -104,8 +104,8 @@ func custom(o *objects.Object) field.ErrorList {
 	return append(hpavalidation.Metadata(*o.Meta), legible(errs)...)
 }
 
-// legible has one error for each quantity that is a number with a fraction. A definition refuses it with several: for the
-// alternatives of its type, one of them without a field.
+// legible has one error for each quantity that is a number with a fraction. A definition refuses it with several: for
+// the alternatives of its type, one of them without a field.
 func legible(errs field.ErrorList) field.ErrorList {
 	isFraction := map[string]bool{}
 	for _, err := range errs {

@@ -124,7 +124,8 @@ func checkLowerCase(c *objects.Collection) []Finding {
 			Patch: patch(r.object).set(field, canonical(r.kind)),
 		}
 		if r.isVertical {
-			f.Why = fmt.Sprintf("The kind is %s, written %s: the VPA recommends, and changes no pods.", canonical(r.kind), r.kind)
+			f.Why = fmt.Sprintf("The kind is %s, written %s: the VPA recommends, and changes no pods.", canonical(r.kind),
+				r.kind)
 		}
 		found = append(found, f)
 	}

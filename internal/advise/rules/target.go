@@ -67,7 +67,8 @@ func targetRules() []*Rule {
 		{
 			Name: "vpa-target-controlled", Level: Error, Title: "A VPA's target belongs to another workload",
 			Why: "A VPA sizes the pods of a workload that nothing else controls: a Deployment, and not its ReplicaSet; a " +
-				"CronJob, and not its Jobs. For others the recommender sets the condition ConfigUnsupported, and recommends nothing.",
+				"CronJob, and not its Jobs. For others the recommender sets the condition ConfigUnsupported, and recommends " +
+				"nothing.",
 			Source: vpaDocs, Needs: []string{objects.VPA, objects.ReplicaSet, objects.Job}, Check: checkControlled,
 		},
 		{

@@ -118,9 +118,12 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 	kept := d.neverBelowRequests(v.Pod, wanted)
 	v.Caps = bounds.Changed(wanted, kept, bounds.ToRequest)
 	fitted, caps := d.fitWithCaps(v.Pod, kept)
-	v.fitted, v.Caps = fitted, slices.Concat(v.Caps, caps, leftOut(v.Pod, fitted))
+	v.fitted, v.Caps = fitted, append(v.Caps, caps...)
 	var why reason.Reason
 	v.Priority, why = rules.Evaluate(d.At, v.Pod, v.fitted)
+	if !priority.IsUpdate(why) {
+		v.Caps = append(v.Caps, leftOut(v.Pod, fitted)...) // a resize for another container changes these too
+	}
 	if why == reason.NothingChanges && len(v.Caps) > 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
 		why = reason.Capped
 	}

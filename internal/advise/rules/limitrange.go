@@ -56,7 +56,7 @@ func (s *sizing) outsideRange(c *objects.Collection) string {
 
 // limitAt is the limit that goes with a request, or the request itself where limits do not follow.
 func (s *sizing) limitAt(request resource.Quantity) resource.Quantity {
-	limit := resource.NewMilliQuantity(request.MilliValue()/100*s.ratio(), request.Format)
+	limit := resource.NewMilliQuantity(int64(float64(request.MilliValue())*float64(s.ratio())/100), request.Format)
 	if limit.Cmp(request) > 0 {
 		return *limit
 	}

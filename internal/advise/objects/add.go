@@ -51,7 +51,11 @@ func (c *Collection) Add(raw map[string]any, place Place) {
 		o.Namespace, o.hasNoNamespace = metav1.NamespaceDefault, true
 	}
 	if add := c.adder(o); add != nil {
-		if name := o.Namespace + "/" + o.Name; strings.ContainsAny(name, "${}<>") {
+		name := o.Name
+		if namespace := o.NamedNamespace(); namespace != "" {
+			name = namespace + "/" + name
+		}
+		if strings.ContainsAny(name, "${}<>") {
 			c.leaveOut(o, fmt.Errorf("the name %s has a variable that nothing has replaced", name))
 			return
 		}

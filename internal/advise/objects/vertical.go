@@ -22,7 +22,24 @@ func (v *Vertical) Mode() vpav1.UpdateMode {
 
 // Evicts reports whether pods may be evicted so that they are made anew.
 func (v *Vertical) Evicts() bool {
-	return v.Mode() == vpav1.UpdateModeRecreate || v.Mode() == vpav1.UpdateModeInPlaceOrRecreate
+	isEvicting := v.Mode() == vpav1.UpdateModeRecreate || v.Mode() == vpav1.UpdateModeInPlaceOrRecreate
+	return isEvicting && !v.leavesOutAll()
+}
+
+// leavesOutAll reports whether policies with mode Off leave out each container, whatever its name.
+func (v *Vertical) leavesOutAll() bool {
+	if v.Spec.ResourcePolicy == nil {
+		return false
+	}
+	isOff := false
+	for i := range v.Spec.ResourcePolicy.ContainerPolicies {
+		p := &v.Spec.ResourcePolicy.ContainerPolicies[i]
+		if p.Mode == nil || *p.Mode != vpav1.ContainerScalingModeOff {
+			return false
+		}
+		isOff = isOff || p.ContainerName == vpav1.DefaultContainerResourcePolicy
+	}
+	return isOff
 }
 
 // Policy is what the VPA does with one container: its own policy, else that of all.
@@ -53,12 +70,12 @@ func (v *Vertical) PolicyFor(container string) Policy {
 	return found
 }
 
-// bounded is the policy without amounts of 0, which are no bounds.
+// bounded is the policy without amounts of 0, which are no bounds, and below, which no container can request.
 func bounded(p *vpav1.ContainerResourcePolicy) *vpav1.ContainerResourcePolicy {
 	of := *p
 	for _, list := range []*corev1.ResourceList{&of.MinAllowed, &of.MaxAllowed} {
 		*list = maps.Clone(*list)
-		maps.DeleteFunc(*list, func(_ corev1.ResourceName, q resource.Quantity) bool { return q.IsZero() })
+		maps.DeleteFunc(*list, func(_ corev1.ResourceName, q resource.Quantity) bool { return q.Sign() <= 0 })
 	}
 	return &of
 }

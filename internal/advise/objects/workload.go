@@ -5,7 +5,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -45,13 +44,21 @@ func (w *Workload) Borrows() string {
 	return w.from.Kind + " " + w.from.Name
 }
 
+// Sized are the containers that a VPA sizes: none of the init containers, not even a native sidecar.
+func (w *Workload) Sized() []Container {
+	all := make([]Container, len(w.Template.Spec.Containers))
+	for i := range all {
+		all[i] = Container{
+			Container: &w.Template.Spec.Containers[i], Field: w.TemplateField.In("spec", "containers", strconv.Itoa(i)),
+		}
+	}
+	return all
+}
+
 // Containers are those that run as long as the pod.
 func (w *Workload) Containers() []Container {
-	var all []Container
+	all := w.Sized()
 	spec := w.TemplateField.In("spec")
-	for i := range w.Template.Spec.Containers {
-		all = append(all, Container{Container: &w.Template.Spec.Containers[i], Field: spec.In("containers", strconv.Itoa(i))})
-	}
 	for i := range w.Template.Spec.InitContainers {
 		c := &w.Template.Spec.InitContainers[i]
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
@@ -69,54 +76,6 @@ func (w *Workload) Container(name string) (Container, bool) {
 		}
 	}
 	return Container{}, false
-}
-
-// RequestOf is what the container asks for once the API server has filled in what it
-// fills in: a limit stands for a missing request, and a LimitRange for both.
-func (c *Collection) RequestOf(w *Workload, container Container, name corev1.ResourceName) (resource.Quantity, bool) {
-	if q, ok := container.Resources.Requests[name]; ok {
-		return q, true
-	}
-	if q, ok := container.Resources.Limits[name]; ok {
-		return q, true
-	}
-	for _, r := range c.indexed().ranges[w.Namespace] {
-		for i := range r.Limits {
-			if q, ok := defaultOf(&r.Limits[i], name); ok {
-				return q, true
-			}
-		}
-	}
-	return resource.Quantity{}, false
-}
-
-// LimitOf is the limit that the API server will know: the container's own, or the
-// one that a LimitRange gives it.
-func (c *Collection) LimitOf(
-	w *Workload, container Container, name corev1.ResourceName,
-) (q resource.Quantity, own, ok bool) {
-	if q, ok := container.Resources.Limits[name]; ok {
-		return q, true, true
-	}
-	for _, r := range c.indexed().ranges[w.Namespace] {
-		for i := range r.Limits {
-			if q, ok := r.Limits[i].Default[name]; ok && r.Limits[i].Type == corev1.LimitTypeContainer {
-				return q, false, true
-			}
-		}
-	}
-	return resource.Quantity{}, false, false
-}
-
-func defaultOf(item *corev1.LimitRangeItem, name corev1.ResourceName) (resource.Quantity, bool) {
-	if item.Type != corev1.LimitTypeContainer {
-		return resource.Quantity{}, false
-	}
-	if q, ok := item.DefaultRequest[name]; ok {
-		return q, true
-	}
-	q, ok := item.Default[name]
-	return q, ok
 }
 
 // PodRequests reports whether the template asks for the resource for the pod as a whole.

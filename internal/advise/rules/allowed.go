@@ -26,6 +26,14 @@ func allowedRules() []*Rule {
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkAboveMaxAllowed,
 		},
 		{
+			Name: "allowed-outside-limit-range", Level: Warning,
+			Title: "No recommendation is within minAllowed, maxAllowed and the LimitRange",
+			Why: "minAllowed and maxAllowed apply after a LimitRange, so a maxAllowed below its min, or a minAllowed above " +
+				"its max, makes pods that the API server refuses: with upstream's admission controller the workload can create " +
+				"none. Plimsoll's leaves such pods as they are, so that the recommendation has no effect.",
+			Source: vpaDocs, Needs: []string{objects.VPA, objects.LimitRange}, Check: checkOutsideLimitRange,
+		},
+		{
 			Name: "min-allowed-beyond-limit", Level: Warning, Title: "A limit keeps a container below minAllowed",
 			Why: "With RequestsOnly a recommendation is capped at the container's limit, also where minAllowed is higher. " +
 				"minAllowed has no effect then.",
@@ -59,27 +67,30 @@ func checkNoMaximum(c *objects.Collection) []Finding {
 	return found
 }
 
-// unbounded are the resources without a maximum that a VPA controls, with their containers.
+// unbounded are the resources without a maximum that a VPA controls, with their containers. A limit that stays is one.
 func unbounded(c *objects.Collection, v *objects.Vertical) []string {
-	names := []string{vpav1.DefaultContainerResourcePolicy}
-	if w := c.TargetOfVertical(v); w != nil && len(w.Containers()) > 0 {
-		names = nil
-		for _, container := range w.Containers() {
-			names = append(names, container.Name)
-		}
+	w := c.TargetOfVertical(v)
+	if w == nil || len(w.Sized()) == 0 {
+		return without(v.PolicyFor(vpav1.DefaultContainerResourcePolicy), "", nil)
 	}
 	var missing []string
-	for _, container := range names {
-		policy := v.PolicyFor(container)
-		for _, name := range sized {
-			if _, bounded := policy.MaxAllowed[name]; bounded || !policy.Controls(name) {
-				continue
-			}
-			text := string(name)
-			if container != vpav1.DefaultContainerResourcePolicy {
-				text += " of container " + container
-			}
-			missing = append(missing, text)
+	for _, container := range w.Sized() {
+		policy := v.PolicyFor(container.Name)
+		missing = append(missing, without(policy, " of container "+container.Name, func(name corev1.ResourceName) bool {
+			_, _, isLimited := c.LimitOf(w, container, name)
+			return isLimited && !policy.ScalesLimits()
+		})...)
+	}
+	return missing
+}
+
+// without are the resources that a policy controls without a maximum, and that nothing else bounds.
+func without(policy objects.Policy, of string, isBounded func(corev1.ResourceName) bool) []string {
+	var missing []string
+	for _, name := range sized {
+		_, has := policy.MaxAllowed[name]
+		if !has && policy.Controls(name) && (isBounded == nil || !isBounded(name)) {
+			missing = append(missing, string(name)+of)
 		}
 	}
 	return missing
@@ -90,7 +101,7 @@ func checkAboveMaxAllowed(c *objects.Collection) []Finding {
 	for _, s := range sizings(c) {
 		request, ok := c.RequestOf(s.w, s.container, s.name)
 		most, bounded := s.policy.MaxAllowed[s.name]
-		if !ok || !bounded || !s.v.Evicts() || request.Cmp(most) <= 0 {
+		if !ok || !bounded || !s.v.Evicts() || request.Cmp(most) <= 0 || s.outsideRange(c) != "" {
 			continue
 		}
 		found = append(found, Finding{
@@ -104,32 +115,49 @@ func checkAboveMaxAllowed(c *objects.Collection) []Finding {
 	return found
 }
 
-// reachable is the least that a VPA can recommend by its minAllowed: a limit that does not follow caps it.
-func (s *sizing) reachable(c *objects.Collection) (least resource.Quantity, limit *resource.Quantity, bounded bool) {
+const wholePod = "the pod's own resources"
+
+// reachable is the least that a VPA can recommend by its minAllowed, and what caps it: a limit that does not follow, or
+// the pod's own resources.
+func (s *sizing) reachable(c *objects.Collection) (least resource.Quantity, capped string, bounded bool) {
 	least, bounded = s.policy.MinAllowed[s.name]
-	if most, _, limited := c.LimitOf(s.w, s.container, s.name); bounded && limited && !s.policy.ScalesLimits() &&
-		most.Cmp(least) < 0 {
-		return most, &most, true
+	if !bounded {
+		return least, "", false
 	}
-	return least, nil, bounded
+	if limit, _, is := c.LimitOf(s.w, s.container, s.name); is && !s.policy.ScalesLimits() && limit.Cmp(least) < 0 {
+		least = limit
+		capped = fmt.Sprintf("the limit of container %s is %s, at which RequestsOnly caps each recommendation",
+			s.container.Name, limit.String())
+	}
+	if own := s.w.Template.Spec.Resources; own != nil {
+		for _, list := range []corev1.ResourceList{own.Limits, own.Requests} {
+			if most, is := list[s.name]; is && most.Cmp(least) < 0 {
+				least = most
+				capped = fmt.Sprintf(wholePod+" are %s, of which container %s cannot request more", most.String(),
+					s.container.Name)
+			}
+		}
+	}
+	return least, capped, true
 }
 
 func checkMinBeyondLimit(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, s := range sizings(c) {
-		_, limit, _ := s.reachable(c)
-		if limit == nil {
+		_, capped, _ := s.reachable(c)
+		if capped == "" {
 			continue
 		}
-		least := s.policy.MinAllowed[s.name]
-		field := s.policy.Field.In("minAllowed", string(s.name))
-		f := Finding{
-			Object: &s.v.Object, Field: field,
-			Why: fmt.Sprintf("minAllowed of %s is %s, and the limit of container %s is %s, at which RequestsOnly caps each "+
-				"recommendation: minAllowed cannot be reached.", s.name, least.String(), s.container.Name, limit.String()),
-			Remedy: "Raise the container's limit, or lower minAllowed.",
+		least, remedy := s.policy.MinAllowed[s.name], "Raise the container's limit, or lower minAllowed."
+		if strings.HasPrefix(capped, wholePod) {
+			remedy = "Raise the pod's own resources, or lower minAllowed."
 		}
-		found = append(found, f)
+		found = append(found, Finding{
+			Object: &s.v.Object, Field: s.policy.Field.In("minAllowed", string(s.name)),
+			Why: fmt.Sprintf("minAllowed of %s is %s, and %s: minAllowed cannot be reached.", s.name, least.String(),
+				capped),
+			Remedy: remedy,
+		})
 	}
 	return found
 }
@@ -145,10 +173,14 @@ func beyondNodeTogether(c *objects.Collection, w *objects.Workload, v *objects.V
 		requests, limits, single := most(v, w, name)
 		f := Finding{Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"}}
 		switch {
-		case len(w.Containers()) > 1 && requests.Cmp(left) > 0 && single.Cmp(left) <= 0:
-			f.Why = fmt.Sprintf("maxAllowed lets the %d containers of a pod request %s of %s together; the largest node can "+
-				"give %s, and %s beside the DaemonSets' pods.", len(w.Containers()), requests.String(), name, total.String(),
-				left.String())
+		case requests.Cmp(single) > 0 && requests.Cmp(left) > 0 && single.Cmp(left) <= 0:
+			of := fmt.Sprintf("the %d containers of a pod request %s of %s together", len(w.Containers()), requests.String(),
+				name)
+			if len(w.Containers()) == 1 {
+				of = fmt.Sprintf("a pod request %s of %s with its overhead", requests.String(), name)
+			}
+			f.Why = fmt.Sprintf("maxAllowed lets %s; the largest node can give %s, and %s beside the DaemonSets' pods.", of,
+				total.String(), left.String())
 			f.Remedy = "Lower maxAllowed of the containers, so that their sum fits."
 		case limits.Cmp(total) > 0 && requests.Cmp(left) <= 0:
 			f.Why = fmt.Sprintf("The limits follow the requests, so at maxAllowed the pod may use %s of %s; the largest node "+
@@ -163,14 +195,18 @@ func beyondNodeTogether(c *objects.Collection, w *objects.Workload, v *objects.V
 }
 
 // most is what a pod may request at most, the limits that it then has, and the largest request of one container.
-// Containers without bounds count with what they request.
+// Containers without bounds count with what they request, and so do native sidecars and the pod's overhead.
 func most(
 	v *objects.Vertical, w *objects.Workload, name corev1.ResourceName,
 ) (requests, limits, single resource.Quantity) {
+	isSized := map[string]bool{}
+	for _, container := range w.Sized() {
+		isSized[container.Name] = true
+	}
 	for _, container := range w.Containers() {
 		policy := v.PolicyFor(container.Name)
 		request, limit := container.Resources.Requests[name], container.Resources.Limits[name]
-		if bound, bounded := policy.MaxAllowed[name]; bounded && policy.Controls(name) {
+		if bound, bounded := policy.MaxAllowed[name]; bounded && policy.Controls(name) && isSized[container.Name] {
 			if policy.ScalesLimits() && !request.IsZero() {
 				// Tenths of percents are exact enough for a warning.
 				permille := int64(limit.AsApproximateFloat64() / request.AsApproximateFloat64() * 1000)
@@ -184,5 +220,6 @@ func most(
 		requests.Add(request)
 		limits.Add(limit)
 	}
+	requests.Add(w.Template.Spec.Overhead[name])
 	return requests, limits, single
 }

@@ -37,15 +37,16 @@ func bothOn(c *objects.Collection, h *objects.Horizontal, v *objects.Vertical) [
 // sizedBy is a container whose request for the metric's resource the VPA changes.
 func sizedBy(c *objects.Collection, v *objects.Vertical, u utilization) (string, bool) {
 	name := corev1.ResourceName(u.resource)
-	if u.container != "" {
-		return u.container, v.PolicyFor(u.container).Controls(name)
-	}
 	w := c.TargetOfVertical(v)
-	if w == nil {
+	switch {
+	case w == nil && u.container != "":
+		return u.container, v.PolicyFor(u.container).Controls(name)
+	case w == nil:
 		return "of its target", v.PolicyFor(vpav1.DefaultContainerResourcePolicy).Controls(name)
 	}
-	for _, container := range w.Containers() {
-		if v.PolicyFor(container.Name).Controls(name) {
+	for _, container := range w.Sized() {
+		isDivided := u.container == "" || u.container == container.Name
+		if isDivided && v.PolicyFor(container.Name).Controls(name) {
 			return container.Name, true
 		}
 	}

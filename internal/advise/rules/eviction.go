@@ -32,7 +32,9 @@ func evictionRules() []*Rule {
 			Name: "fixed-heap", Level: Advice, Title: "A VPA sizes the memory of a program with a fixed heap",
 			Why: "Java reads -Xmx, or -XX:MaxRAMPercentage and the memory limit, when it starts. With -Xmx more memory is " +
 				"never used, and less ends in running out of memory. With a percentage more memory is used after a restart " +
-				"only, which mode InPlace does not make.",
+				"only, which mode InPlace does not make. So do Node.js, .NET and VictoriaMetrics with such settings, and " +
+				"programs with an environment variable of limits.memory. The rule reports none of these where limits stay " +
+				"(RequestsOnly), or where the container's resizePolicy restarts it.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, Check: checkFixedHeap,
 		},
 	}
@@ -76,7 +78,7 @@ func checkEvictionRequirements(c *objects.Collection) []Finding {
 
 // voidRequirement says why the requirements do not decide anything; empty if they do.
 func voidRequirement(c *objects.Collection, v *objects.Vertical, w *objects.Workload) string {
-	for _, container := range w.Containers() {
+	for _, container := range w.Sized() {
 		for _, name := range sized {
 			if _, ok := c.RequestOf(w, container, name); !ok && sizesAny(v, container.Name) {
 				return fmt.Sprintf("Container %s requests no %s, so every eviction is allowed.", container.Name, name)
@@ -85,11 +87,11 @@ func voidRequirement(c *objects.Collection, v *objects.Vertical, w *objects.Work
 	}
 	for _, r := range v.Spec.UpdatePolicy.EvictionRequirements {
 		isControlled := func(name corev1.ResourceName) bool {
-			return slices.ContainsFunc(w.Containers(), func(container objects.Container) bool {
+			return slices.ContainsFunc(w.Sized(), func(container objects.Container) bool {
 				return v.PolicyFor(container.Name).Controls(name)
 			})
 		}
-		if len(w.Containers()) > 0 && !slices.ContainsFunc(r.Resources, isControlled) {
+		if len(w.Sized()) > 0 && !slices.ContainsFunc(r.Resources, isControlled) {
 			return fmt.Sprintf("%s is required of %v, of which the VPA controls nothing.", r.ChangeRequirement, r.Resources)
 		}
 	}
@@ -105,13 +107,14 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 		}
 		f := Finding{Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "updateMode"}}
 		switch {
-		case hasMaximumHeap(container.Container):
+		case maximumHeap(container.Container) != "":
 			f.Field = objects.Field{"spec", "resourcePolicy", "containerPolicies"}
-			f.Why = fmt.Sprintf("Container %s of %s %s has a heap of a fixed size (-Xmx), which its memory must fit.",
-				container.Name, w.Kind, w.Name)
+			f.Why = fmt.Sprintf("Container %s of %s %s has a heap of a fixed size (%s), which its memory must fit.",
+				container.Name, w.Kind, w.Name, maximumHeap(container.Container))
 			f.Remedy = "Let the VPA control its CPU alone, and request memory for the heap and the rest."
 			f.Patch = setPolicy(v, container.Name, "controlledResources", rest(policy, corev1.ResourceMemory))
-		case observevertical.HasFixedHeap(container.Container) && v.Mode() == vpav1.UpdateModeInPlace:
+		case observevertical.HasFixedHeap(container.Container) && v.Mode() == vpav1.UpdateModeInPlace &&
+			policy.ScalesLimits() && !restartsForMemory(container.Container):
 			f.Why = fmt.Sprintf("Container %s of %s %s takes its heap from the memory limit at the start, and mode InPlace "+
 				"does not restart it: more memory is given and not used.", container.Name, w.Kind, w.Name)
 			f.Remedy = "InPlaceOrRecreate evicts such pods where they need more memory."
@@ -124,11 +127,24 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 	return found
 }
 
-// hasMaximumHeap reports whether the container's command or environment sets the size of Java's heap.
-func hasMaximumHeap(c *corev1.Container) bool {
-	is := func(text string) bool {
-		return strings.Contains(text, "-Xmx") || strings.Contains(text, "MaxHeapSize=")
+// maximumHeap is the setting of the size of the heap of Java or Node.js in the container's command or environment;
+// empty without one.
+func maximumHeap(c *corev1.Container) string {
+	texts := slices.Concat(c.Command, c.Args)
+	for i := range c.Env {
+		texts = append(texts, c.Env[i].Value)
 	}
-	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
-		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) })
+	for _, setting := range []string{"-Xmx", "MaxHeapSize=", "max-old-space-size="} {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, setting) }) {
+			return strings.TrimSuffix(setting, "=")
+		}
+	}
+	return ""
+}
+
+// restartsForMemory reports whether a resize of its memory restarts the container.
+func restartsForMemory(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+		return p.ResourceName == corev1.ResourceMemory && p.RestartPolicy == corev1.RestartContainer
+	})
 }

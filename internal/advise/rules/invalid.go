@@ -61,7 +61,7 @@ func invalidRules() []*Rule {
 		},
 		{
 			Name: "policy-repeated", Level: Warning, Title: "A VPA has two policies for one container",
-			Why:    "The first one counts, and the other has no effect.",
+			Why:    "The first one for a name counts, and the last one for *. The other has no effect.",
 			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkPolicyRepeated,
 		},
 	}
@@ -101,7 +101,34 @@ func custom(o *objects.Object) field.ErrorList {
 		// The definitions are compiled in, and are tested.
 		panic(err)
 	}
-	return append(hpavalidation.Metadata(*o.Meta), errs...)
+	return append(hpavalidation.Metadata(*o.Meta), legible(errs)...)
+}
+
+// legible has one error for each quantity that is a number with a fraction. A definition refuses it with several: for
+// the alternatives of its type, one of them without a field.
+func legible(errs field.ErrorList) field.ErrorList {
+	isFraction := map[string]bool{}
+	for _, err := range errs {
+		if strings.Contains(err.Detail, "must be of type integer,string") && !isFraction[err.Field] {
+			isFraction[err.Field] = true
+		}
+	}
+	if len(isFraction) == 0 {
+		return errs
+	}
+	var said field.ErrorList
+	for _, err := range errs {
+		is, known := isFraction[err.Field]
+		switch {
+		case known && is:
+			isFraction[err.Field] = false
+			said = append(said, &field.Error{Type: field.ErrorTypeInvalid, Field: err.Field, BadValue: field.OmitValueType{},
+				Detail: "must be a whole number or a string: put a number with a fraction in quotes"})
+		case !known && !strings.Contains(err.Detail, "(anyOf)") && !strings.Contains(err.Detail, "Checked value must be"):
+			said = append(said, err)
+		}
+	}
+	return said
 }
 
 // refusedSchedules are what the controller refuses of those that a definition cannot compute, such as one that never
@@ -268,10 +295,11 @@ func checkPolicyContainer(c *objects.Collection) []Finding {
 	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
 		w := c.TargetOfVertical(v)
 		isOff := p.Mode != nil && *p.Mode == vpav1.ContainerScalingModeOff
-		if w == nil || len(w.Containers()) == 0 || p.ContainerName == vpav1.DefaultContainerResourcePolicy || isOff {
+		isOther := p.ContainerName == vpav1.DefaultContainerResourcePolicy || p.ContainerName == "" // which is refused
+		if w == nil || len(w.Sized()) == 0 || isOther || isOff {
 			return
 		}
-		if _, is := w.Container(p.ContainerName); is {
+		if slices.ContainsFunc(w.Sized(), func(c objects.Container) bool { return c.Name == p.ContainerName }) {
 			return
 		}
 		why := fmt.Sprintf("%s %s has no container %s, so the policy holds for none", w.Kind, w.Name, p.ContainerName)
@@ -280,7 +308,7 @@ func checkPolicyContainer(c *objects.Collection) []Finding {
 			why = fmt.Sprintf("Container %s is an init container, which a VPA does not size", p.ContainerName)
 		}
 		var unbounded []string
-		for _, container := range w.Containers() {
+		for _, container := range w.Sized() {
 			if v.PolicyFor(container.Name).Field == nil {
 				unbounded = append(unbounded, container.Name)
 			}
@@ -295,19 +323,24 @@ func checkPolicyContainer(c *objects.Collection) []Finding {
 }
 
 func checkPolicyRepeated(c *objects.Collection) []Finding {
-	var found []Finding
-	seen := map[string]objects.Field{}
+	counts := map[string]objects.Field{}
+	key := func(v *objects.Vertical, p *vpav1.ContainerResourcePolicy) string {
+		return v.Key() + " " + p.ContainerName
+	}
 	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
-		key := v.Key() + " " + p.ContainerName
-		if first, known := seen[key]; known {
+		if _, known := counts[key(v, p)]; !known || p.ContainerName == vpav1.DefaultContainerResourcePolicy {
+			counts[key(v, p)] = field
+		}
+	})
+	var found []Finding
+	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
+		if one := counts[key(v, p)]; !slices.Equal(one, field) {
 			found = append(found, Finding{
 				Object: &v.Object, Field: field,
-				Why:    fmt.Sprintf("%s is for container %s too, and counts; this one has no effect.", first, p.ContainerName),
+				Why:    fmt.Sprintf("%s is for container %s too, and counts; this one has no effect.", one, p.ContainerName),
 				Remedy: "Make one of both.",
 			})
-			return
 		}
-		seen[key] = field
 	})
 	return found
 }

@@ -22,8 +22,11 @@ var unscaled = []string{objects.DaemonSet, objects.Job, objects.CronJob}
 // notScaled says why nothing scales or sizes what is referred to; empty where that is not so, or not known.
 func (r *reference) notScaled(c *objects.Collection) string {
 	kind := canonical(r.kind)
-	if r.isOther || kind == objects.DaemonSet && !r.isVertical {
-		return "" // of the latter hpa-on-daemonset is about
+	if r.isOther || r.kind == "" || kind == objects.DaemonSet && !r.isVertical {
+		return "" // the API server refuses the second, and hpa-on-daemonset is about the third
+	}
+	if _, isKnown := groups[r.kind]; isKnown && r.isVertical && objects.IsBuiltIn(r.version) {
+		return "" // a VPA finds these by their kind alone, whatever version of Kubernetes' own groups it names
 	}
 	needsScale := !r.isVertical || !slices.Contains(unscaled, kind)
 	if served, ok := c.Served[r.version+" "+r.kind]; ok {
@@ -43,8 +46,6 @@ func (r *reference) unknownToKubernetes() string {
 	kind := canonical(r.kind)
 	version, isKnown := groups[kind]
 	switch {
-	case r.version == "" && r.isVertical && isKnown && groupOf(version) != "":
-		return fmt.Sprintf("The reference has no apiVersion, so it is of the core group; a %s is in %s.", kind, version)
 	case r.version == "" || isCustom(groupOf(r.version)):
 		return "" // the API server refuses the one, and the other is a custom resource
 	case !isKnown:
@@ -118,10 +119,15 @@ func checkLowerCase(c *objects.Collection) []Finding {
 			continue
 		}
 		field := r.field.In("kind")
-		found = append(found, Finding{
+		f := Finding{
 			Object: r.object, Field: field, Why: fmt.Sprintf("The kind is %s, written %s.", canonical(r.kind), r.kind),
 			Patch: patch(r.object).set(field, canonical(r.kind)),
-		})
+		}
+		if r.isVertical {
+			f.Why = fmt.Sprintf("The kind is %s, written %s: the VPA recommends, and changes no pods.", canonical(r.kind),
+				r.kind)
+		}
+		found = append(found, f)
 	}
 	return found
 }

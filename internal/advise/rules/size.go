@@ -14,10 +14,11 @@ import (
 func sizeRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "max-allowed-beyond-node", Level: Warning, Title: "maxAllowed is more than any node can provide",
+			Name: "max-allowed-beyond-node", Level: Warning,
+			Title: "maxAllowed, or minAllowed, is more than any node can provide",
 			Why: "A pod stays pending if its recommendation exceeds what is free on the largest node. The " +
-				"requests of DaemonSets on every node are not free. The containers of a pod add up, and limits that follow " +
-				"requests can exceed a node too. The rule needs nodes.",
+				"requests of DaemonSets on every node are not free. The containers of a pod and its overhead add up, and " +
+				"limits that follow requests can exceed a node too. The rule needs nodes.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA, objects.Node, objects.DaemonSet},
 			Check: checkBeyondNode,
 		},
@@ -92,23 +93,34 @@ func checkBeyondNode(c *objects.Collection) []Finding {
 func beyondNode(c *objects.Collection, v *objects.Vertical, policy objects.Policy) []Finding {
 	var found []Finding
 	for _, name := range sized {
-		most, bounded := policy.MaxAllowed[name]
-		if !bounded {
-			continue
-		}
 		total, left, known := roomiest(c, name)
-		if !known || !policy.Controls(name) || most.Cmp(left) <= 0 || left.Sign() <= 0 {
+		if !known || !policy.Controls(name) || left.Sign() <= 0 {
 			continue
 		}
-		field := policy.Field.In("maxAllowed", string(name))
-		found = append(found, Finding{
-			Object: &v.Object, Field: field,
-			Why: fmt.Sprintf("maxAllowed of %s is %s; the largest node can give %s, and %s beside the DaemonSets' pods.",
-				name, most.String(), total.String(), left.String()),
-			Patch: patch(&v.Object).set(field, left.String()),
-		})
+		for _, of := range []string{minAllowed, maxAllowed} {
+			bound, bounded := policy.MinAllowed[name]
+			if of == maxAllowed {
+				bound, bounded = policy.MaxAllowed[name]
+			}
+			if !bounded || bound.Cmp(left) <= 0 {
+				continue
+			}
+			field := policy.Field.In(of, string(name))
+			found = append(found, Finding{
+				Object: &v.Object, Field: field,
+				Why: fmt.Sprintf("%s of %s is %s; the largest node can give %s, and %s beside the DaemonSets' pods.", of,
+					name, bound.String(), total.String(), left.String()),
+				Patch: patch(&v.Object).set(field, left.String()),
+			})
+		}
 	}
 	return found
+}
+
+// isBeyondNode reports whether no known node can give so much.
+func (s *sizing) isBeyondNode(c *objects.Collection, amount resource.Quantity) bool {
+	_, left, known := roomiest(c, s.name)
+	return known && left.Sign() > 0 && amount.Cmp(left) > 0
 }
 
 // Below these a container is too small for a VPA, and within this factor too steady.

@@ -38,7 +38,7 @@ func sizings(c *objects.Collection) []sizing {
 func eachSized(c *objects.Collection, visit func(*objects.Vertical, *objects.Workload, objects.Container)) {
 	for _, w := range c.Workloads {
 		for _, v := range c.VerticalsOf(w) {
-			for _, container := range w.Containers() {
+			for _, container := range w.Sized() {
 				visit(v, w, container)
 			}
 		}

@@ -40,8 +40,9 @@ func targetRules() []*Rule {
 		},
 		{
 			Name: "target-kind-in-lower-case", Level: Advice, Title: "The target's kind is written in lower case",
-			Why: "API servers' clients find kinds in lower case too, so the autoscaler works. Programs that compare kinds do " +
-				"not: dashboards, other autoscalers that look whether the target is taken, and KEDA's webhook.",
+			Why: "API servers' clients find kinds in lower case too, so an HPA works. Programs that compare kinds do not: " +
+				"dashboards, other autoscalers that look whether the target is taken, KEDA's webhook, and the updater and the " +
+				"admission controller of VPAs, which compare with the owners of pods.",
 			Source: hpaDocs, Check: checkLowerCase,
 		},
 		{
@@ -62,6 +63,13 @@ func targetRules() []*Rule {
 			Name: "hpa-on-daemonset", Level: Error, Title: "An HPA scales a DaemonSet",
 			Why:    "A DaemonSet has one pod per node and no scale subresource, so an HPA has nothing to set.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkDaemonSet,
+		},
+		{
+			Name: "vpa-target-controlled", Level: Error, Title: "A VPA's target belongs to another workload",
+			Why: "A VPA sizes the pods of a workload that nothing else controls: a Deployment, and not its ReplicaSet; a " +
+				"CronJob, and not its Jobs. For others the recommender sets the condition ConfigUnsupported, and recommends " +
+				"nothing.",
+			Source: vpaDocs, Needs: []string{objects.VPA, objects.ReplicaSet, objects.Job}, Check: checkControlled,
 		},
 		{
 			Name: "selector-matches-others", Level: Error, Title: "The selector matches other workloads' pods",
@@ -239,6 +247,29 @@ func checkReplicaSet(c *objects.Collection) []Finding {
 			Object: &h.Object, Field: ref,
 			Why: fmt.Sprintf("ReplicaSet %s belongs to Deployment %s, which sets its count.", w.Name, owner.Name),
 			Patch: patch(&h.Object).set(ref, map[string]any{
+				"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name,
+			}),
+		})
+	}
+	return found
+}
+
+func checkControlled(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		w := c.TargetOfVertical(v)
+		if w == nil {
+			continue
+		}
+		owner := metav1.GetControllerOf(w.Meta)
+		if owner == nil || !objects.IsBuiltIn(owner.APIVersion) || groups[owner.Kind] == "" {
+			continue
+		}
+		ref := objects.Field{"spec", "targetRef"}
+		found = append(found, Finding{
+			Object: &v.Object, Field: ref,
+			Why: fmt.Sprintf("%s %s belongs to %s %s, so the VPA recommends nothing.", w.Kind, w.Name, owner.Kind, owner.Name),
+			Patch: patch(&v.Object).set(ref, map[string]any{
 				"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name,
 			}),
 		})

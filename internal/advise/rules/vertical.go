@@ -85,11 +85,18 @@ func checkBelowMinAllowed(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, s := range sizings(c) {
 		request, ok := s.container.Resources.Requests[s.name]
-		least, _, bounded := s.reachable(c)
-		if ok && bounded && s.v.Evicts() && request.Cmp(least) < 0 {
-			found = append(found,
-				s.raise(least, fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())))
+		least, capped, bounded := s.reachable(c)
+		if !ok || !bounded || !s.v.Evicts() || request.Cmp(least) >= 0 {
+			continue
 		}
+		if s.outsideRange(c) != "" || s.isBeyondNode(c, least) { // which others report
+			continue
+		}
+		than := fmt.Sprintf("VPA %s's minAllowed %s", s.v.Name, least.String())
+		if own := s.policy.MinAllowed[s.name]; capped != "" {
+			than = fmt.Sprintf("the %s to which VPA %s's minAllowed %s is capped", least.String(), s.v.Name, own.String())
+		}
+		found = append(found, s.raise(least, than+": the pod is evicted at once."))
 	}
 	return found
 }
@@ -151,7 +158,7 @@ func (s *sizing) leastRecommended() resource.Quantity {
 // leastRecommended is one container's part of the least for a pod.
 func leastRecommended(v *objects.Vertical, w *objects.Workload, name corev1.ResourceName) resource.Quantity {
 	sharing := int64(0)
-	for _, container := range w.Containers() {
+	for _, container := range w.Sized() {
 		if v.PolicyFor(container.Name).Controls(name) {
 			sharing++
 		}

@@ -37,11 +37,12 @@ type Finding struct {
 type Object struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
-	File       string `json:"file,omitempty"`
-	Document   int    `json:"document,omitempty"`
-	Line       int    `json:"line,omitempty"`
+	// Namespace is absent where the manifest names none.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	File      string `json:"file,omitempty"`
+	Document  int    `json:"document,omitempty"`
+	Line      int    `json:"line,omitempty"`
 }
 
 // Patch is a JSON patch, or an object to create.
@@ -85,7 +86,7 @@ func JSON(w io.Writer, report *rules.Report) error {
 
 func objectOf(o *objects.Object) Object {
 	return Object{
-		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
+		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.NamedNamespace(), Name: o.Name,
 		File: o.Place.File, Document: o.Place.Document, Line: o.Place.Line,
 	}
 }

@@ -74,10 +74,11 @@ func writeWrapped(out *strings.Builder, text string, width, indent int) {
 }
 
 func title(o *objects.Object) string {
-	if o.Namespace == "" {
+	namespace := o.NamedNamespace()
+	if namespace == "" {
 		return o.Kind + " " + o.Name
 	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
+	return o.Kind + " " + namespace + "/" + o.Name
 }
 
 // place is the line in a file where a field stands; empty on a cluster.

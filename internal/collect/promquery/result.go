@@ -95,9 +95,12 @@ func valueOf(body []byte) (at time.Time, value float64, err error) {
 	}
 }
 
-// missing are words of the warnings of Thanos, and of Prometheus with remote storage, that a part of the data is
+// missing are words of the warnings of Thanos, Prometheus with remote storage, Cortex and M3 that a part of the data is
 // missing.
-var missing = []string{"StoreAPI", "rpc error", "fetch series for", "receive series from", "remote read", "remote_read"}
+var missing = []string{
+	"StoreAPI", "rpc error", "fetch series for", "receive series from", "remote read", "remote_read", "partial data",
+	"partial response", "results not exhaustive",
+}
 
 // isPartial reports whether a part of the data is missing. Other warnings are annotations, such as those of PromQL on
 // the input of a function, which name metrics: one may be called prometheus_remote_read_queries.

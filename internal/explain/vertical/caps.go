@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // bounding has the source of each cap.
@@ -20,6 +21,8 @@ var bounding = map[bounds.Action]string{
 	bounds.ToPodLimitRange:      "a LimitRange of pods",
 	bounds.ToPodLimitRangeRatio: "the maxLimitRequestRatio of a LimitRange of pods",
 	bounds.ToRequest:            "what the pod requests, as there is little history",
+	bounds.NotObserved: "admission, which did not see the container when the pod was created (annotation " +
+		observevertical.AnnotationObserved + ")",
 }
 
 // capSentences returns, for each target that differs from the published one, the steps that led to it: "app memory:

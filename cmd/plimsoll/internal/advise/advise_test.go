@@ -95,7 +95,7 @@ func TestAdviseFailsOnLevel(t *testing.T) {
 func TestAdviseText(t *testing.T) {
 	out, _ := adviseWith(t, advised)
 	for _, want := range []string{
-		"Deployment default/web", "web.yaml:19)", "missing-request",
+		"Deployment web", "web.yaml:19)", "missing-request",
 		"spec.template.spec.containers[0].resources.requests.cpu",
 		"kubectl patch deployment web --type=json", `"path":"/spec/template/spec/containers/0/resources"`,
 		"error: 1, warning: 0, advice: 1.",

@@ -28,6 +28,8 @@ const (
 	ToPodLimitRangeRatio
 	// ToRequest is the pod's request: little history lowers no request.
 	ToRequest
+	// NotObserved removes the target of a container that admission did not see when the pod was created.
+	NotObserved
 )
 
 // actions are the texts in annotations of pods, the first five as upstream's.
@@ -36,6 +38,7 @@ var actions = [...]string{
 	"capped to fit Max in container LimitRange", "capped to fit Min in container LimitRange",
 	"capped to fit MaxLimitRequestRatio in container LimitRange", "capped to fit the pod's resources",
 	"capped to fit pod LimitRange", "capped to fit MaxLimitRequestRatio in pod LimitRange", "kept at the request",
+	"left out, as admission did not see the container",
 }
 
 // String returns upstream's wording.

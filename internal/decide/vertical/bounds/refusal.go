@@ -9,7 +9,7 @@ import (
 // Bound is a check of the API server on a pod's requests and limits.
 type Bound uint8
 
-// The bounds. AboveLimit and the two of the pod's own resources are checks of validation, the others of the
+// The bounds. AboveLimit, BelowZero and the two of the pod's own resources are checks of validation, the others of the
 // LimitRanger.
 const (
 	// AboveLimit: a request is above the limit.
@@ -24,6 +24,8 @@ const (
 	AbovePodRequests
 	// AbovePodLimits: a limit is above the pod's.
 	AbovePodLimits
+	// BelowZero: an amount is negative, by a maxAllowed that is.
+	BelowZero
 )
 
 var boundTexts = [...]string{
@@ -31,6 +33,7 @@ var boundTexts = [...]string{
 	AboveMax: "the max of a LimitRange is exceeded", AboveRatio: "the maxLimitRequestRatio of a LimitRange is exceeded",
 	AbovePodRequests: "the containers request more than the pod's own resources",
 	AbovePodLimits:   "the limit is above the pod's own",
+	BelowZero:        "the amount is below zero",
 }
 
 // Refusal is the reason why the API server would not admit a pod.
@@ -92,6 +95,9 @@ func Refused(pod Pod, after []vertical.Resized, ranges *Ranges) (Refusal, bool) 
 func (r *Ranges) refuseContainer(name string, c vertical.Resized) (Refusal, bool) {
 	c.Limits = or(or(c.Limits, r.Container.Default), r.Container.Max)
 	c.Requests = or(or(c.Requests, c.Limits), r.Container.Min)
+	if below, is := isNegative(c.Requests, c.Limits); is {
+		return Refusal{name, below, BelowZero}, true
+	}
 	if above, is := exceeds(c.Requests, c.Limits); is {
 		return Refusal{name, above, AboveLimit}, true
 	}
@@ -117,6 +123,18 @@ func (r Range) refuse(container string, c vertical.Resized) (Refusal, bool) {
 		}
 	}
 	return Refusal{}, false
+}
+
+// isNegative returns a resource of which some amount is below zero.
+func isNegative(all ...vertical.Amounts) (vertical.Resource, bool) {
+	for _, amounts := range all {
+		for r := range vertical.Resource(vertical.Resources) {
+			if amount, _ := amounts.Get(r); amount < 0 {
+				return r, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // exceeds returns a resource whose amount exceeds the maximum.

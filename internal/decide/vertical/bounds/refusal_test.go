@@ -25,6 +25,10 @@ func TestRefused(t *testing.T) {
 		want   string
 	}{
 		"nothing bounds it": {after: usual},
+		"a request below zero": {after: vertical.Resized{Requests: vertical.Of(100, -1), Limits: usual.Limits},
+			want: "memory of container web: the amount is below zero"},
+		"a limit below zero": {after: vertical.Resized{Requests: vertical.Of(-2, 100), Limits: vertical.Of(-1, 200)},
+			want: "cpu of container web: the amount is below zero"},
 		"a limit of 0": {after: vertical.Resized{Requests: usual.Requests, Limits: vertical.Of(0, 200)},
 			want: "cpu of container web: the request is above the limit"},
 		"a request below the min": {after: usual, ranges: of(bounds.Range{Min: vertical.Of(100, 101)}),

@@ -206,3 +206,27 @@ func TestRequirementsAreAboutWhatIsRecommended(t *testing.T) {
 		}
 	}
 }
+
+// TestRequirementsIgnoreContainersThatAdmissionDidNotSee: side was injected after the admission and requests nothing,
+// which permits any change of a container that admission saw.
+func TestRequirementsIgnoreContainersThatAdmissionDidNotSee(t *testing.T) {
+	pod := pod(vertical.Of(100, 900))
+	pod.Containers = append(pod.Containers, vertical.PodContainer{Name: "side"})
+	var recs []vertical.Recommendation
+	for i := range pod.Containers {
+		recs = append(recs, vertical.Recommendation{Container: pod.Containers[i].Name, Target: vertical.Of(100, 600)})
+	}
+	p := Policy{Divergences: divergence.Default,
+		Requirements: []Requirement{{Resources: []vertical.Resource{vertical.Memory}, Direction: Higher}}}
+	if !p.MeetsRequirements(pod, recs) {
+		t.Error("a container without requests permits no change")
+	}
+	pod.HasObserved, pod.Observed = true, []string{"app"}
+	if p.MeetsRequirements(pod, recs) {
+		t.Error("a container that admission did not see permits a change")
+	}
+	p.Divergences = divergence.None
+	if !p.MeetsRequirements(pod, recs) {
+		t.Error("without the divergence it does not, as upstream")
+	}
+}

@@ -26,13 +26,17 @@ type Requirement struct {
 }
 
 // MeetsRequirements reports whether the object's requirements permit a change of the pod, by an eviction or a resize:
-// one container fulfils all of them, or lacks a request that is recommended.
+// one container fulfils all of them, or lacks a request that is recommended. A container that admission did not see
+// does not count: a new pod would not get its recommendation either.
 func (p *Policy) MeetsRequirements(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	if p.Unrestricted {
 		return true
 	}
 	for i := range pod.Containers {
 		container := &pod.Containers[i]
+		if p.Divergences.Has(divergence.EvictionRequirements) && !pod.IsObserved(container.Name) {
+			continue
+		}
 		rec, ok := vertical.RecommendationOf(recommended, container.Name)
 		if ok && p.meets(container.Requests, rec.Target) {
 			return true

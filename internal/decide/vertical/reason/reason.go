@@ -120,9 +120,11 @@ const (
 	PodResources
 	// RequestAboveLimit: a request would be above its limit, such as one of 0.
 	RequestAboveLimit
+	// BelowZero: an amount would be below zero, by a maxAllowed that is.
+	BelowZero
 	// InitContainer: the recommendation is for an init container.
 	InitContainer
-	// FixedHeap: the program would not use more memory before a restart.
+	// FixedHeap: the program would not follow another amount of memory before a restart.
 	FixedHeap
 
 	end
@@ -149,8 +151,8 @@ var names = [end]string{
 	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy",
 	Swap:        "Swap",
 	MemoryInUse: "MemoryInUse", MemoryUnknown: "MemoryUnknown", PodResources: "PodResources",
-	RequestAboveLimit: "RequestAboveLimit",
-	InitContainer:     "InitContainer", FixedHeap: "FixedHeap",
+	RequestAboveLimit: "RequestAboveLimit", BelowZero: "BelowZero",
+	InitContainer: "InitContainer", FixedHeap: "FixedHeap",
 }
 
 // String returns the name in CamelCase, as conditions require.

@@ -132,7 +132,7 @@ func RemedyOf(found []reason.Reason) Remedy {
 
 func remedyOf(why reason.Reason) Remedy {
 	switch why {
-	case reason.LimitRange, reason.ResourceQuota, reason.PodResources, reason.RequestAboveLimit:
+	case reason.LimitRange, reason.ResourceQuota, reason.PodResources, reason.RequestAboveLimit, reason.BelowZero:
 		return RemedyNone
 	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap,
 		reason.NodeTooSmall:
@@ -156,20 +156,29 @@ func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges,
 	return reason.None
 }
 
-// NeedsRestartToGrow reports whether a program would not use more memory before a restart.
-func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
-	for i := range pod.Containers {
-		c := &pod.Containers[i]
-		at := slices.IndexFunc(targets, func(t Target) bool { return t.Container == c.Name })
-		if !c.FixedHeap || c.Restarts[vertical.Memory] || at < 0 {
-			continue
+// NeedsRestart reports whether a program would not follow its new amount of memory before a restart: of more it would
+// use no more, and less would kill it.
+func NeedsRestart(pod *vertical.Pod, targets []Target) bool {
+	return slices.ContainsFunc(targets, func(t Target) bool {
+		at := slices.IndexFunc(pod.Containers, func(c vertical.PodContainer) bool { return c.Name == t.Container })
+		if at < 0 {
+			return false
 		}
-		now, _ := c.Requests.Get(vertical.Memory)
-		if want, ok := targets[at].Requests.Get(vertical.Memory); ok && want > now {
-			return true
-		}
+		c := &pod.Containers[at]
+		return c.FixedHeap && !c.Restarts[vertical.Memory] && changesHeap(c, &t)
+	})
+}
+
+// changesHeap reports whether the program would size its memory otherwise with the target. It reads the limit, so with
+// one that stays it has the right size.
+func changesHeap(c *vertical.PodContainer, t *Target) bool {
+	if limit, _ := c.Limits.Get(vertical.Memory); limit != 0 {
+		want, changes := t.Limits.Get(vertical.Memory)
+		return changes && want != limit
 	}
-	return false
+	now, _ := c.Requests.Get(vertical.Memory)
+	want, changes := t.Requests.Get(vertical.Memory)
+	return changes && want > now
 }
 
 // NamesInit reports whether there is a recommendation for an init container. It has no effect: these are not
@@ -255,6 +264,8 @@ func refusedFor(pod *vertical.Pod, after []vertical.Resized, ranges *bounds.Rang
 		return reason.LimitRange
 	case why.Bound == bounds.AboveLimit:
 		return reason.RequestAboveLimit
+	case why.Bound == bounds.BelowZero:
+		return reason.BelowZero
 	}
 	return reason.PodResources
 }

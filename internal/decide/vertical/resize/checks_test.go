@@ -72,6 +72,8 @@ func TestCheck(t *testing.T) {
 			s.pod.Containers[0].Spec = vertical.Resized{Requests: vertical.Of(0, 100), Limits: vertical.Of(0, 200)}
 			s.targets[0].Limits = vertical.Amounts{}
 		}, []reason.Reason{reason.RequestAboveLimit}},
+		"5: below zero": {func(s *scene) { s.targets[0].Requests = vertical.Of(200, -1) },
+			[]reason.Reason{reason.BelowZero}},
 		"5: above a LimitRange of pods": {func(s *scene) {
 			s.around.Ranges = &bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Of(399, 1000)}}
 		}, []reason.Reason{reason.LimitRange}},
@@ -209,7 +211,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// Checks 11 and 12 are reported, and block no resize.
+// Check 11 is reported, and blocks no resize.
 func TestAdvice(t *testing.T) {
 	s := newScene()
 	s.pod.InitContainers = vertical.InitContainers{{Name: "sidecar"}}
@@ -217,16 +219,41 @@ func TestAdvice(t *testing.T) {
 		NamesInit(&s.pod, []vertical.Recommendation{{Container: "app"}}) {
 		t.Error("a recommendation for an init container is not recognised")
 	}
-	if NeedsRestartToGrow(&s.pod, s.targets) {
-		t.Error("any program uses the memory that it gets")
-	}
-	s.pod.Containers[0].FixedHeap = true
-	if !NeedsRestartToGrow(&s.pod, s.targets) {
-		t.Error("a heap that is fixed at the start grows")
-	}
-	s.pod.Containers[0].Restarts[vertical.Memory] = true
-	if NeedsRestartToGrow(&s.pod, s.targets) {
-		t.Error("the container is restarted anyway")
+}
+
+// TestNeedsRestart has a container that requests 100 bytes of memory, with a limit of 200. The target is twice as much.
+func TestNeedsRestart(t *testing.T) {
+	memory := func(amount vertical.Amount) vertical.Amounts { return vertical.Amounts{}.With(vertical.Memory, amount) }
+	for why, c := range map[string]struct {
+		change func(*scene)
+		want   bool
+	}{
+		"a heap that is fixed at the start does not grow": {func(*scene) {}, true},
+		"any other program uses the memory that it gets":  {func(s *scene) { s.pod.Containers[0].FixedHeap = false }, false},
+		"the container is restarted anyway": {func(s *scene) { s.pod.Containers[0].Restarts[vertical.Memory] = true },
+			false},
+		"a heap does not shrink below a lower limit": {func(s *scene) {
+			s.targets[0].Resized = vertical.Resized{Requests: memory(50), Limits: memory(100)}
+		}, true},
+		"the limit stays, and the heap with it": {func(s *scene) { s.targets[0].Limits = vertical.Amounts{} }, false},
+		"only CPU changes": {func(s *scene) {
+			s.targets[0].Resized = vertical.Resized{Requests: vertical.Of(200, 100), Limits: vertical.Of(400, 200)}
+		}, false},
+		"without a limit more is requested": {func(s *scene) {
+			s.pod.Containers[0].Limits, s.targets[0].Limits = vertical.Amounts{}, vertical.Amounts{}
+		}, true},
+		"without a limit less is requested": {func(s *scene) {
+			s.pod.Containers[0].Limits = vertical.Amounts{}
+			s.targets[0].Resized = vertical.Resized{Requests: memory(50)}
+		}, false},
+		"the target is another container's": {func(s *scene) { s.targets[0].Container = "side" }, false},
+	} {
+		s := newScene()
+		s.pod.Containers[0].FixedHeap = true
+		c.change(&s)
+		if got := NeedsRestart(&s.pod, s.targets); got != c.want {
+			t.Errorf("%s: %t", why, got)
+		}
 	}
 }
 

@@ -121,6 +121,9 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 	v.fitted, v.Caps = fitted, append(v.Caps, caps...)
 	var why reason.Reason
 	v.Priority, why = rules.Evaluate(d.At, v.Pod, v.fitted)
+	if !priority.IsUpdate(why) {
+		v.Caps = append(v.Caps, leftOut(v.Pod, fitted)...) // a resize for another container changes these too
+	}
 	if why == reason.NothingChanges && len(v.Caps) > 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
 		why = reason.Capped
 	}
@@ -129,6 +132,25 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 		return
 	}
 	v.BlockedBy = d.keptBy(rules, v.Pod, wanted, why)
+}
+
+// leftOut lists the targets of containers that admission did not see, where the pod requests something else.
+func leftOut(pod *vertical.Pod, fitted []vertical.Recommendation) []bounds.Cap {
+	var caps []bounds.Cap
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		rec, ok := vertical.RecommendationOf(fitted, c.Name)
+		if !ok || pod.IsObserved(c.Name) {
+			continue
+		}
+		for r := range vertical.Resource(vertical.Resources) {
+			request, has := c.Requests.Get(r)
+			if target, wants := rec.Target.Get(r); wants && (!has || request != target) {
+				caps = append(caps, bounds.Cap{Container: c.Name, Resource: r, Action: bounds.NotObserved, IsRemoved: true})
+			}
+		}
+	}
+	return caps
 }
 
 // keptBy returns the reason why the pod is not changed: why, or the bound that prevents a change.

@@ -69,7 +69,7 @@ func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (block
 		}
 	} else {
 		s.Resize.EndWait(v.Pod)
-		if resize.NeedsRestartToGrow(v.Pod, targets) {
+		if resize.NeedsRestart(v.Pod, targets) {
 			v.CheckResults, evict = []reason.Reason{reason.FixedHeap}, evicts
 		}
 	}

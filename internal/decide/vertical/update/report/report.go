@@ -88,7 +88,7 @@ func messageOf(d *update.Decision, why []reason.Reason) string {
 			all[i] += ": " + names(d.Troubled)
 		case reason.Conflict:
 			all[i] += ": " + conflicts(d.Conflicts)
-		case reason.LimitRange, reason.PodResources, reason.RequestAboveLimit:
+		case reason.LimitRange, reason.PodResources, reason.RequestAboveLimit, reason.BelowZero:
 			all[i] += refusal(d, r)
 		}
 	}
@@ -135,7 +135,7 @@ var sentences = map[reason.Reason]string{
 	reason.BoostExpired:  "the time of the start-up boost is over",
 	reason.ResizeFailed:  "the resize failed, and the mode allows an eviction",
 	reason.InitContainer: "the recommendation is for an init container, which cannot be resized",
-	reason.FixedHeap: "the program sizes its heap when it starts, and would not use more memory before it is " +
+	reason.FixedHeap: "the program sizes its memory when it starts, and would not follow another amount before it is " +
 		"restarted",
 	reason.NoRecommendation: "there is no recommendation yet",
 	reason.NotStarted:       "the start time of the pods is unknown",
@@ -187,6 +187,7 @@ var sentences = map[reason.Reason]string{
 	reason.MemoryInUse:       "a container uses more memory than its new limit would allow",
 	reason.MemoryUnknown:     "a container's memory limit would fall, and its usage is unknown",
 	reason.RequestAboveLimit: "a request would be above its limit, which stays as it is",
+	reason.BelowZero:         "an amount would be below zero, as maxAllowed is",
 	reason.PodResources:      "the requests of the whole pod are less than the sum of its containers' would be",
 }
 

@@ -25,14 +25,14 @@ func evictionRules() []*Rule {
 			Name: "eviction-requirements-void", Level: Warning, Title: "evictionRequirements that never or always hold",
 			Why: "The updater asks of each container whether its target is higher, or lower, than its request. It does not " +
 				"ask where a container requests no CPU or no memory: then every eviction is allowed. The target of a resource " +
-				"that the VPA does not control is zero: never higher, and always lower.",
+				"that the VPA does not control is zero: never higher, and always lower. All requirements must hold.",
 			Source: vpaDocs, Needs: []string{objects.VPA, objects.LimitRange}, Check: checkEvictionRequirements,
 		},
 		{
 			Name: "fixed-heap", Level: Advice, Title: "A VPA sizes the memory of a program with a fixed heap",
-			Why: "Java reads -Xmx, or -XX:MaxRAMPercentage and the memory limit, when it starts. With -Xmx more memory is " +
-				"never used, and less ends in running out of memory. With a percentage more memory is used after a restart " +
-				"only, which mode InPlace does not make.",
+			Why: "Java reads -Xmx, or -XX:MaxRAMPercentage and the memory limit, when it starts. With -Xmx, or with " +
+				"--max-old-space-size of Node.js, more memory is never used, and less ends in running out of " +
+				"memory. With a percentage more memory is used after a restart only, which mode InPlace does not make.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, Check: checkFixedHeap,
 		},
 	}
@@ -84,6 +84,13 @@ func voidRequirement(c *objects.Collection, v *objects.Vertical, w *objects.Work
 		}
 	}
 	for _, r := range v.Spec.UpdatePolicy.EvictionRequirements {
+		for _, other := range v.Spec.UpdatePolicy.EvictionRequirements {
+			if len(r.Resources) == 1 && slices.Equal(r.Resources, other.Resources) &&
+				r.ChangeRequirement != other.ChangeRequirement {
+				return fmt.Sprintf("The target of %s cannot be both higher and lower than the request, so no pod is evicted.",
+					r.Resources[0])
+			}
+		}
 		isControlled := func(name corev1.ResourceName) bool {
 			return slices.ContainsFunc(w.Containers(), func(container objects.Container) bool {
 				return v.PolicyFor(container.Name).Controls(name)
@@ -105,10 +112,10 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 		}
 		f := Finding{Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "updateMode"}}
 		switch {
-		case hasMaximumHeap(container.Container):
+		case maximumHeap(container.Container) != "":
 			f.Field = objects.Field{"spec", "resourcePolicy", "containerPolicies"}
-			f.Why = fmt.Sprintf("Container %s of %s %s has a heap of a fixed size (-Xmx), which its memory must fit.",
-				container.Name, w.Kind, w.Name)
+			f.Why = fmt.Sprintf("Container %s of %s %s has a heap of a fixed size (%s), which its memory must fit.",
+				container.Name, w.Kind, w.Name, maximumHeap(container.Container))
 			f.Remedy = "Let the VPA control its CPU alone, and request memory for the heap and the rest."
 			f.Patch = setPolicy(v, container.Name, "controlledResources", rest(policy, corev1.ResourceMemory))
 		case observevertical.HasFixedHeap(container.Container) && v.Mode() == vpav1.UpdateModeInPlace:
@@ -124,11 +131,19 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 	return found
 }
 
-// hasMaximumHeap reports whether the container's command or environment sets the size of Java's heap.
-func hasMaximumHeap(c *corev1.Container) bool {
-	is := func(text string) bool {
-		return strings.Contains(text, "-Xmx") || strings.Contains(text, "MaxHeapSize=")
+// heapSizes are the options of Java and of Node.js that set the size of the heap.
+var heapSizes = []string{"-Xmx", "-XX:MaxHeapSize=", "--max-old-space-size", "--max_old_space_size"}
+
+// maximumHeap is the option by which the container's command or environment sets the size of its heap; empty without.
+func maximumHeap(c *corev1.Container) string {
+	texts := append(slices.Clone(c.Command), c.Args...)
+	for i := range c.Env {
+		texts = append(texts, c.Env[i].Value)
 	}
-	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
-		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) })
+	for _, option := range heapSizes {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, option) }) {
+			return strings.TrimSuffix(option, "=")
+		}
+	}
+	return ""
 }

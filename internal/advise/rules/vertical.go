@@ -85,11 +85,16 @@ func checkBelowMinAllowed(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, s := range sizings(c) {
 		request, ok := s.container.Resources.Requests[s.name]
-		least, _, bounded := s.reachable(c)
-		if ok && bounded && s.v.Evicts() && request.Cmp(least) < 0 {
-			found = append(found,
-				s.raise(least, fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())))
+		least, limit, bounded := s.reachable(c)
+		if !ok || !bounded || !s.v.Evicts() || request.Cmp(least) >= 0 {
+			continue
 		}
+		than := fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())
+		if limit != nil {
+			than = fmt.Sprintf("its limit %s, to which VPA %s's minAllowed raises it: the pod is evicted at once.",
+				limit.String(), s.v.Name)
+		}
+		found = append(found, s.raise(least, than))
 	}
 	return found
 }

@@ -45,15 +45,18 @@ func Spec(object map[string]any) (map[string]any, error) {
 	return runtime.DeepCopyJSON(spec), nil
 }
 
-// CheckMetadata returns an error if a label or an annotation is no text, as force-activation: true without quotes is.
-// All the others would be lost with it.
+// CheckMetadata returns an error if a name, a label or an annotation is no text, as force-activation: true without
+// quotes is. A name would be empty, and all the other labels or annotations would be lost with the one.
 func CheckMetadata(object map[string]any) error {
 	raw, _ := object["metadata"].(map[string]any)
 	var into struct {
+		Name        string            `json:"name"`
+		Namespace   string            `json:"namespace"`
 		Labels      map[string]string `json:"labels"`
 		Annotations map[string]string `json:"annotations"`
 	}
-	texts := map[string]any{"labels": raw["labels"], "annotations": raw["annotations"]}
+	texts := map[string]any{"name": raw["name"], "namespace": raw["namespace"], "labels": raw["labels"],
+		"annotations": raw["annotations"]}
 	_, err := Decode(texts, &into, field.NewPath("metadata"))
 	return err
 }

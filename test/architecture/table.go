@@ -60,7 +60,7 @@ var layers = []wall{
 		why: "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core " +
 			"does not",
 		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide",
-			"internal/output", "internal/crdschema", "api", "internal/quantity"},
+			"internal/output", "internal/crdschema", "internal/typed", "api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
 	{
@@ -201,7 +201,7 @@ var layers = []wall{
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
 			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/observe/horizontal/validation",
 			"internal/observe/vertical", "internal/decide/horizontal/schedules", "internal/crdschema", "api",
-			"internal/quantity", "internal/output"},
+			"internal/quantity", "internal/output", "internal/scaledobject"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{

@@ -3,6 +3,7 @@ package objects
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -57,6 +58,24 @@ func annotated(annotations map[string]string, spec *autoscalingv2.HorizontalPodA
 		}
 	}
 	return nil
+}
+
+// OwnField is where an object of an old version has what a field of version v2 has.
+func (h *Horizontal) OwnField(f Field) Field {
+	percent := Field{"spec", "targetCPUUtilizationPercentage"}
+	annotations := Field{"metadata", "annotations"}
+	switch {
+	case !h.IsV1 || len(f) < 3 || f[0] != "spec":
+	case f[1] == "metrics" && h.Has(Field{"spec", "metrics"}):
+		return f[:3]
+	case f[1] == "metrics" && h.Has(percent) && f[2] == strconv.Itoa(len(h.Spec.Metrics)-1):
+		return percent
+	case f[1] == "metrics" && len(h.Spec.Metrics) > 0:
+		return annotations.In(metricsAnnotation)
+	case f[1] == "behavior" && h.Has(annotations.In(behaviorAnnotation)):
+		return annotations.In(behaviorAnnotation)
+	}
+	return f
 }
 
 // addHorizontalV2beta1 reads version v2beta1, whose metrics are those of the annotations of v1.

@@ -111,6 +111,8 @@ type Horizontal struct {
 	Workload *plimsollv1alpha1.WorkloadAutoscalerSpec
 	// IsScaledObject says that KEDA makes the HPA of this spec, and itself scales between zero and one.
 	IsScaledObject bool
+	// Scaled is the spec of a ScaledObject; nil for others.
+	Scaled *scaledobject.Spec
 }
 
 // MinReplicas is the lower bound; the API server's default is 1.

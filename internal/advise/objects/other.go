@@ -20,14 +20,27 @@ type Other struct {
 // refers to something to scale is an autoscaler.
 func otherAdder(o *Object) func(*Collection, *Object) error {
 	switch {
-	case o.Value(Field{"spec", "template", "spec"}) != nil && o.Has(Field{"spec", "template", "spec", "containers"}):
+	case hasTemplate(o):
 		return addOtherWorkload
-	case o.Value(Field{"spec", "scaleTargetRef"}) != nil,
-		o.Value(Field{"spec", "targetRef"}) != nil && strings.HasSuffix(o.Kind, "Autoscaler"),
-		o.Kind == "ScaledJob" && groupOf(o.APIVersion) == "keda.sh":
+	case isAutoscalerOrWorkload(o):
 		return addOther
 	}
 	return nil
+}
+
+func hasTemplate(o *Object) bool {
+	return o.Value(Field{"spec", "template", "spec"}) != nil && o.Has(Field{"spec", "template", "spec", "containers"})
+}
+
+// isAutoscalerOrWorkload reports whether the object makes pods, or refers to something to scale.
+func isAutoscalerOrWorkload(o *Object) bool {
+	switch {
+	case hasTemplate(o), o.Value(Field{"spec", "scaleTargetRef"}) != nil,
+		o.Value(Field{"spec", "targetRef"}) != nil && strings.HasSuffix(o.Kind, "Autoscaler"),
+		o.Kind == "ScaledJob" && groupOf(o.APIVersion) == "keda.sh":
+		return true
+	}
+	return false
 }
 
 func addOther(c *Collection, o *Object) error {

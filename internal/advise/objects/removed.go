@@ -4,12 +4,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // Removed is an object of a version or a kind that no API server serves.
 type Removed struct {
 	Object *Object
-	// Version and Kind are what to write instead.
+	// Version and Kind are what to write instead; empty where that is not known.
 	Version, Kind string
 	// Since says where it is not served any more; empty if it never was.
 	Since string
@@ -33,7 +35,13 @@ var removals = []struct {
 	{[]string{"batch/v2alpha1"}, []string{CronJob}, "batch/v1", "since Kubernetes 1.21"},
 	{[]string{"autoscaling.k8s.io/v1beta1", "autoscaling.k8s.io/v1beta2"}, []string{VPA}, "autoscaling.k8s.io/v1",
 		"by the definitions of today's VerticalPodAutoscalers"},
+	{[]string{"poc.autoscaling.k8s.io/v1alpha1"}, []string{VPA}, "autoscaling.k8s.io/v1",
+		"by the definitions of today's VerticalPodAutoscalers"},
+	{[]string{"keda.k8s.io/v1alpha1"}, []string{ScaledObject}, scaledobject.APIVersion, "since KEDA 2"},
 }
+
+// isOther are the versions whose objects have other fields than those of today.
+var isOther = []string{"autoscaling/v2beta1", "poc.autoscaling.k8s.io/v1alpha1", "keda.k8s.io/v1alpha1"}
 
 // removalOf says what to write for an object of a version or kind that is not served; nil for objects
 // of other groups, whose kinds may have any name.
@@ -43,8 +51,11 @@ func removalOf(o *Object) *Removed {
 		if slices.Contains(r.versions, o.APIVersion) && slices.Contains(r.kinds, o.Kind) {
 			found := &Removed{Object: o, Version: r.current, Kind: o.Kind, Since: r.since, IsRenamed: true,
 				add: adders[r.current+" "+o.Kind]}
+			if slices.Contains(isOther, o.APIVersion) {
+				found.IsRenamed, found.add = false, nil
+			}
 			if o.APIVersion == "autoscaling/v2beta1" {
-				found.IsRenamed, found.add = false, addHorizontalV2beta1
+				found.add = addHorizontalV2beta1
 			}
 			return found
 		}
@@ -57,7 +68,17 @@ func removalOf(o *Object) *Removed {
 			found = &Removed{Object: o, Version: version, Kind: kind, IsRenamed: true}
 		}
 	}
+	if found == nil && isAutoscalerOrWorkload(o) && isUnknownToKubernetes(o) {
+		found = &Removed{Object: o}
+	}
 	return found
+}
+
+// isUnknownToKubernetes reports whether the object is of a group of Kubernetes itself, whose kinds are known.
+func isUnknownToKubernetes(o *Object) bool {
+	isNamed := o.APIVersion != "" && o.Kind != ""
+	return isNamed && o.APIVersion+" "+o.Kind != "v1 ReplicationController" &&
+		slices.Contains(builtIn, groupOf(o.APIVersion))
 }
 
 // builtIn are the groups whose kinds Kubernetes itself has, as far as they matter here.

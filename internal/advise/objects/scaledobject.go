@@ -54,7 +54,7 @@ func addScaledObject(c *Collection, o *Object) error {
 		}
 		spec.Metrics = append(spec.Metrics, m)
 	}
-	put(c, &c.Horizontals, o, &Horizontal{Object: *o, Spec: spec, IsScaledObject: true,
+	put(c, &c.Horizontals, o, &Horizontal{Object: *o, Spec: spec, IsScaledObject: true, Scaled: &s.Spec,
 		Status: &autoscalingv2.HorizontalPodAutoscalerStatus{}})
 	return nil
 }

@@ -55,6 +55,16 @@ func (w *Workload) Sized() []Container {
 	return all
 }
 
+// Replaces reports whether another workload only lends this one its template, and has no pods of its own: it has no
+// replicas, or Argo Rollouts scales it down (https://argo-rollouts.readthedocs.io/en/stable/migrating/).
+func (w *Workload) Replaces(other *Workload) bool {
+	if w.from == nil || w.TemplateObject != &other.Object {
+		return false
+	}
+	down, _ := w.Value(Field{"spec", "workloadRef"})["scaleDown"].(string)
+	return other.Replicas != nil && *other.Replicas == 0 || down == "onsuccess" || down == "progressively"
+}
+
 // Containers are those that run as long as the pod.
 func (w *Workload) Containers() []Container {
 	all := w.Sized()

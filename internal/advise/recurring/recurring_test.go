@@ -298,7 +298,7 @@ func TestCron(t *testing.T) {
 		Weekend.before(): "fri-sat", 1 << time.Sunday: "sun", Weekdays(1 << time.Sunday).before(): "sat",
 	} {
 		if got := days.cron(); got != want {
-			t.Errorf("%s: %q, want %q", days, got, want)
+			t.Errorf("%v: %q, want %q", days, got, want)
 		}
 	}
 }

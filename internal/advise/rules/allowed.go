@@ -57,8 +57,8 @@ func checkNoMaximum(c *objects.Collection) []Finding {
 			Why:    fmt.Sprintf("There is no maxAllowed for %s.", strings.Join(missing, ", ")),
 			Remedy: "Set it to less than what the largest node can give beside the pods of DaemonSets.",
 		}
-		cpu, leftCPU, ok := roomiest(c, corev1.ResourceCPU)
-		if memory, leftMemory, known := roomiest(c, corev1.ResourceMemory); ok && known {
+		cpu, leftCPU, ok := roomiest(c, c.TargetOfVertical(v), corev1.ResourceCPU)
+		if memory, leftMemory, known := roomiest(c, c.TargetOfVertical(v), corev1.ResourceMemory); ok && known {
 			f.Remedy = fmt.Sprintf("The largest node has %s of CPU and %s of memory, of which DaemonSets leave %s and %s.",
 				cpu.String(), memory.String(), leftCPU.String(), leftMemory.String())
 		}
@@ -166,7 +166,7 @@ func checkMinBeyondLimit(c *objects.Collection) []Finding {
 func beyondNodeTogether(c *objects.Collection, w *objects.Workload, v *objects.Vertical) []Finding {
 	var found []Finding
 	for _, name := range sized {
-		total, left, known := roomiest(c, name)
+		total, left, known := roomiest(c, w, name)
 		if !known || left.Sign() <= 0 {
 			continue
 		}

@@ -3,8 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
@@ -38,9 +36,9 @@ func behaviorRules() []*Rule {
 		},
 		{
 			Name: "scales-down-faster", Level: Advice, Title: "Scaling down is faster than scaling up",
-			Why: "Pods that are missing harm more than pods too many. With a shorter stabilization window for scaleDown than " +
-				"for scaleUp, or none and no rate below 100 %, each short dip of the load removes pods that are needed again, " +
-				"and have to start first.",
+			Why: "Pods that are missing harm more than pods too many. With a shorter stabilization window for scaleDown, " +
+				"300 s by default, than for scaleUp, or none and no rate below all pods, each short dip of the load removes pods " +
+				"that are needed again, and have to start first.",
 			Source: guide + "#defining-an-hpa-resource", Needs: []string{objects.HPA}, Check: checkDownFaster,
 		},
 		{
@@ -48,7 +46,8 @@ func behaviorRules() []*Rule {
 			Why: "With type Value the replica count is multiplied by the ratio of value to target, at each decision. That " +
 				"fits what halves when the pods double, such as a latency. The length of a queue does not fall at once, so " +
 				"the count is multiplied again and again until maxReplicas. AverageValue divides the length by the target: " +
-				"one pod for so many messages. The rule goes by the names of metrics, and by the types of KEDA's triggers.",
+				"one pod for so many messages. The rule goes by the names of metrics, the queries to Prometheus, and the " +
+				"types of KEDA's triggers.",
 			Source: "https://github.com/kedacore/keda/issues/5781", Needs: []string{objects.HPA}, Check: checkValueOfBacklog,
 		},
 	}
@@ -177,19 +176,15 @@ func checkDownFaster(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
 		b := h.Spec.Behavior
-		if b == nil || b.ScaleDown == nil || b.ScaleDown.StabilizationWindowSeconds == nil || disabled(b.ScaleDown) ||
-			b.ScaleUp != nil && disabled(b.ScaleUp) {
+		if b == nil || b.ScaleDown != nil && disabled(b.ScaleDown) || b.ScaleUp != nil && disabled(b.ScaleUp) {
 			continue
 		}
-		up, down := int32(0), *b.ScaleDown.StabilizationWindowSeconds
-		if b.ScaleUp != nil && b.ScaleUp.StabilizationWindowSeconds != nil {
-			up = *b.ScaleUp.StabilizationWindowSeconds
-		}
+		up, down := window(b.ScaleUp, 0), window(b.ScaleDown, defaultDownSeconds)
 		why := ""
 		switch {
 		case down < up:
 			why = fmt.Sprintf("Scaling down waits %d s, and scaling up %d s.", down, up)
-		case down == 0 && (len(b.ScaleDown.Policies) == 0 || largest(b.ScaleDown) >= 100):
+		case down == 0 && removesAll(h, b.ScaleDown):
 			why = "Scaling down does not wait, and may remove all pods above the minimum at once."
 		default:
 			continue
@@ -202,42 +197,22 @@ func checkDownFaster(c *objects.Collection) []Finding {
 	return found
 }
 
-// backlogs are parts of the names of metrics that count what waits, and types of KEDA's triggers of queues.
-var backlogs = []string{
-	"queue", "backlog", "lag", "pending", "waiting", "depth", "messages", "kafka", "rabbitmq", "sqs", "pubsub", "nats",
-	"servicebus", "redis-list", "redis-streams", "beanstalkd", "pulsar", "artemis", "activemq",
+// window is how long a direction waits.
+func window(r *autoscalingv2.HPAScalingRules, byDefault int32) int32 {
+	if r == nil || r.StabilizationWindowSeconds == nil {
+		return byDefault
+	}
+	return *r.StabilizationWindowSeconds
 }
 
-func checkValueOfBacklog(c *objects.Collection) []Finding {
-	var found []Finding
-	for _, h := range c.Horizontals {
-		for i := range h.Spec.Metrics {
-			m := &h.Spec.Metrics[i]
-			source, name, target := "external", "", (*autoscalingv2.MetricTarget)(nil)
-			switch {
-			case m.External != nil:
-				name, target = m.External.Metric.Name, &m.External.Target
-			case m.Object != nil:
-				source, name, target = "object", m.Object.Metric.Name, &m.Object.Target
-			}
-			isBacklog := func(part string) bool { return strings.Contains(strings.ToLower(name), part) }
-			if target == nil || target.Type != autoscalingv2.ValueMetricType || !slices.ContainsFunc(backlogs, isBacklog) {
-				continue
-			}
-			field := objects.Field{"spec", "metrics", strconv.Itoa(i), source, "target"}
-			f := Finding{
-				Object: &h.Object, Field: field,
-				Why: fmt.Sprintf("The replica count is multiplied by %s over its target at each decision, up to maxReplicas %d, "+
-					"while the backlog lasts.", name, h.Spec.MaxReplicas),
-				Remedy: "Use AverageValue, with how much of it one pod should have. Value is for what halves when the pods double.",
-			}
-			if target.Value != nil && !h.IsV1 {
-				f.Patch = patch(&h.Object).set(field, map[string]any{
-					"type": string(autoscalingv2.AverageValueMetricType), "averageValue": target.Value.String(),
-				})
-			}
-			found = append(found, f)
-		}
+// removesAll reports whether the rate lets all pods above the minimum go in one period.
+func removesAll(h *objects.Horizontal, r *autoscalingv2.HPAScalingRules) bool {
+	allows := func(p autoscalingv2.HPAScalingPolicy) bool {
+		return p.Type == autoscalingv2.PercentScalingPolicy && p.Value >= 100 ||
+			p.Type == autoscalingv2.PodsScalingPolicy && p.Value >= h.Spec.MaxReplicas-h.MinReplicas()
 	}
-	return found
+	if r.SelectPolicy != nil && *r.SelectPolicy == autoscalingv2.MinChangePolicySelect {
+		return !slices.ContainsFunc(r.Policies, func(p autoscalingv2.HPAScalingPolicy) bool { return !allows(p) })
+	}
+	return len(r.Policies) == 0 || slices.ContainsFunc(r.Policies, allows)
 }

@@ -2,9 +2,14 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -23,7 +28,7 @@ func budgetRules() []*Rule {
 			Name: "budget-forbids-eviction", Level: Warning, Title: "A PodDisruptionBudget forbids every eviction",
 			Why: "No node can be drained then, and no VPA can evict a pod that needs more. minAvailable " +
 				"equal to the HPA's minReplicas has that effect whenever the load is low. A percentage is rounded up: 80 % of " +
-				"2 pods are 2.",
+				"2 pods are 2. The API server also refuses to evict a pod that two PodDisruptionBudgets select.",
 			Source: pdbDocs, Needs: []string{objects.PDB}, Check: checkForbids,
 		},
 		{
@@ -89,7 +94,7 @@ func budget(w *objects.Workload) map[string]any {
 }
 
 func checkForbids(c *objects.Collection) []Finding {
-	var found []Finding
+	found := checkTwoBudgets(c)
 	for _, b := range c.Budgets {
 		field, why := forbids(c, b)
 		if why == "" {
@@ -100,6 +105,60 @@ func checkForbids(c *objects.Collection) []Finding {
 			Object: &b.Object, Field: spec.In(field), Why: why,
 			Patch: patch(&b.Object).remove(spec.In("minAvailable")).set(spec.In("maxUnavailable"), 1),
 		})
+	}
+	return found
+}
+
+// refusedBudget are the API server's errors for a budget: see ValidatePodDisruptionBudgetSpec in pkg/apis/policy of
+// k8s.io/kubernetes.
+func refusedBudget(b *objects.Budget) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := append(validAmount(b.Spec.MinAvailable, spec.Child("minAvailable")),
+		validAmount(b.Spec.MaxUnavailable, spec.Child("maxUnavailable"))...)
+	if b.Spec.MinAvailable != nil && b.Spec.MaxUnavailable != nil {
+		errs = append(errs, field.Forbidden(spec.Child("maxUnavailable"), "may not be set beside minAvailable"))
+	}
+	policies := []policyv1.UnhealthyPodEvictionPolicyType{policyv1.AlwaysAllow, policyv1.IfHealthyBudget}
+	if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && !slices.Contains(policies, *p) {
+		errs = append(errs, field.NotSupported(spec.Child("unhealthyPodEvictionPolicy"), *p, policies))
+	}
+	return errs
+}
+
+// validAmount checks a number of pods, or a percentage of them.
+func validAmount(amount *intstr.IntOrString, at *field.Path) field.ErrorList {
+	switch {
+	case amount == nil:
+	case amount.Type == intstr.Int && amount.IntVal < 0:
+		return field.ErrorList{field.Invalid(at, amount.IntVal, "must be greater than or equal to 0")}
+	case amount.Type == intstr.String && len(validation.IsValidPercent(amount.StrVal)) > 0:
+		return field.ErrorList{field.Invalid(at, amount.StrVal, "must be a whole number, or a percentage such as 50%")}
+	case amount.Type == intstr.String:
+		if percent, err := strconv.Atoi(strings.TrimSuffix(amount.StrVal, "%")); err != nil || percent > 100 {
+			return field.ErrorList{field.Invalid(at, amount.StrVal, "must not be greater than 100%")}
+		}
+	}
+	return nil
+}
+
+// checkTwoBudgets finds pods that two budgets select.
+func checkTwoBudgets(c *objects.Collection) []Finding {
+	var found []Finding
+	told := map[*objects.Budget]bool{}
+	for _, w := range c.Workloads {
+		budgets := c.BudgetsOf(w)
+		for i := 1; i < len(budgets) && c.Root(w) == w; i++ {
+			if told[budgets[i]] {
+				continue
+			}
+			told[budgets[i]] = true
+			found = append(found, Finding{
+				Object: &budgets[i].Object, Field: objects.Field{"spec", "selector"},
+				Why: fmt.Sprintf("PodDisruptionBudget %s selects the pods of %s %s too: no pod with two budgets may be evicted.",
+					budgets[0].Name, w.Kind, w.Name),
+				Remedy: "Delete one of both, or let each select other pods.",
+			})
+		}
 	}
 	return found
 }

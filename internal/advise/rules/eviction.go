@@ -25,7 +25,7 @@ func evictionRules() []*Rule {
 			Name: "eviction-requirements-void", Level: Warning, Title: "evictionRequirements that never or always hold",
 			Why: "The updater asks of each container whether its target is higher, or lower, than its request. It does not " +
 				"ask where a container requests no CPU or no memory: then every eviction is allowed. The target of a resource " +
-				"that the VPA does not control is zero: never higher, and always lower.",
+				"that the VPA does not control is zero: never higher, and always lower. All requirements must hold.",
 			Source: vpaDocs, Needs: []string{objects.VPA, objects.LimitRange}, Check: checkEvictionRequirements,
 		},
 		{
@@ -86,6 +86,13 @@ func voidRequirement(c *objects.Collection, v *objects.Vertical, w *objects.Work
 		}
 	}
 	for _, r := range v.Spec.UpdatePolicy.EvictionRequirements {
+		for _, other := range v.Spec.UpdatePolicy.EvictionRequirements {
+			if len(r.Resources) == 1 && slices.Equal(r.Resources, other.Resources) &&
+				r.ChangeRequirement != other.ChangeRequirement {
+				return fmt.Sprintf("The target of %s cannot be both higher and lower than the request, so no pod is evicted.",
+					r.Resources[0])
+			}
+		}
 		isControlled := func(name corev1.ResourceName) bool {
 			return slices.ContainsFunc(w.Sized(), func(container objects.Container) bool {
 				return v.PolicyFor(container.Name).Controls(name)
@@ -134,7 +141,7 @@ func maximumHeap(c *corev1.Container) string {
 	for i := range c.Env {
 		texts = append(texts, c.Env[i].Value)
 	}
-	for _, setting := range []string{"-Xmx", "MaxHeapSize=", "max-old-space-size="} {
+	for _, setting := range []string{"-Xmx", "MaxHeapSize=", "max-old-space-size", "max_old_space_size"} {
 		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, setting) }) {
 			return strings.TrimSuffix(setting, "=")
 		}

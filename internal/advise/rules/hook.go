@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,24 +11,35 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
-// hookOf is what Helm makes an object for; empty for one that is no hook.
+// The annotations of hooks: see https://helm.sh/docs/topics/charts_hooks/ and
+// https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/.
+const (
+	helmHook       = "helm.sh/hook"
+	helmHookDelete = "helm.sh/hook-delete-policy"
+	argoHook       = "argocd.argoproj.io/hook"
+	argoHookDelete = "argocd.argoproj.io/hook-delete-policy"
+)
+
+// hookOf is for what Helm or Argo CD makes an object; empty for one that is no hook.
 func hookOf(meta *metav1.ObjectMeta) string {
-	hook := meta.Annotations["helm.sh/hook"]
+	helm, argo := meta.Annotations[helmHook], meta.Annotations[argoHook]
 	switch {
-	case hook == "":
+	case argo != "":
+		return "Argo CD's hook " + argo
+	case helm == "":
 		return ""
-	case strings.Contains(hook, "test"):
+	case strings.Contains(helm, "test"):
 		return "helm test"
 	}
-	return "Helm's hook " + hook
+	return "Helm's hook " + helm
 }
 
-// hooksAlone are Helm's hooks that run before the release is there, or when it goes.
-var hooksAlone = []string{"crd-install", "pre-install", "pre-delete", "post-delete"}
+// hooksAlone are the hooks that run before the release is there, or when it goes, or not at all.
+var hooksAlone = []string{"crd-install", "pre-install", "pre-delete", "post-delete", "Skip", "PreDelete", "PostDelete"}
 
 // runsBeside reports whether a hook's pod runs while the pods of the release do.
 func runsBeside(meta *metav1.ObjectMeta) bool {
-	for hook := range strings.SplitSeq(meta.Annotations["helm.sh/hook"], ",") {
+	for hook := range strings.SplitSeq(cmp.Or(meta.Annotations[argoHook], meta.Annotations[helmHook]), ",") {
 		if hook = strings.TrimSpace(hook); hook != "" && !slices.Contains(hooksAlone, hook) {
 			return true
 		}
@@ -49,8 +61,11 @@ func checkTestPod(c *objects.Collection) []Finding {
 				return
 			}
 			remedy := "Take a label of the selector off " + pod
-			if o.Meta.Annotations["helm.sh/hook-delete-policy"] == "" {
-				remedy += ", or let Helm delete it: helm.sh/hook-delete-policy: hook-succeeded"
+			switch {
+			case o.Meta.Annotations[argoHook] != "" && o.Meta.Annotations[argoHookDelete] == "":
+				remedy += ", or let Argo CD delete it: " + argoHookDelete + ": HookSucceeded"
+			case o.Meta.Annotations[argoHook] == "" && o.Meta.Annotations[helmHookDelete] == "":
+				remedy += ", or let Helm delete it: " + helmHookDelete + ": hook-succeeded"
 			}
 			found = append(found, Finding{
 				Object: o, Field: labels, Remedy: remedy + ".",

@@ -74,19 +74,27 @@ func checkNotServed(c *objects.Collection) []Finding {
 		r := &c.Removed[i]
 		why := fmt.Sprintf("No API server has a kind %s in %s, so nothing reads this object.", r.Object.Kind,
 			r.Object.APIVersion)
-		if r.Since != "" {
+		switch {
+		case r.Since != "":
 			why = fmt.Sprintf("%s of %s is not served %s.", r.Object.Kind, r.Object.APIVersion, r.Since)
+		case r.Object.APIVersion == "":
+			why = "The object has no apiVersion, so nothing reads it."
 		}
 		f := Finding{Object: r.Object, Field: objects.Field{"apiVersion"}, Why: why}
-		if r.IsRenamed {
+		switch {
+		case r.Version == "":
+			f.Field, f.Remedy = objects.Field{"kind"}, "Correct the kind or the version: kubectl api-resources lists them."
+		case r.IsRenamed:
 			f.Patch = patch(r.Object).set(f.Field, r.Version).local()
 			if r.Kind != r.Object.Kind {
 				f.Field = objects.Field{"kind"}
 				f.Patch.set(f.Field, r.Kind)
 			}
-		} else {
+		case r.Kind == objects.HPA:
 			f.Remedy = fmt.Sprintf("Write it as %s, whose fields are others: kubectl convert -f FILE --output-version %s.",
 				r.Version, r.Version)
+		default:
+			f.Remedy = fmt.Sprintf("Write it as %s, whose fields are others.", r.Version)
 		}
 		found = append(found, f)
 	}

@@ -25,18 +25,20 @@ func invalidRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "refused-by-api-server", Level: Error, Title: "The API server refuses the object",
-			Why: "What Kubernetes 1.37 refuses of an HPA, and what the definitions and the admission server refuse of a " +
-				"VerticalPodAutoscaler or a WorkloadAutoscaler: values out of bounds, metrics without a target or with " +
-				"another metric's, types that do not exist. Whoever applies the object gets the same errors. A cluster " +
-				"may hold such an object from before; then no change of it is accepted until this is corrected. Of a " +
-				"ScaledObject it is what KEDA refuses, and what the API server refuses of the HPA that KEDA makes of it.",
+			Why: "What Kubernetes 1.37 refuses of an HPA or a PodDisruptionBudget, and what the definitions and the " +
+				"admission server refuse of a VerticalPodAutoscaler or a WorkloadAutoscaler: values out of bounds, metrics " +
+				"without a target or with another metric's, types that do not exist. Whoever applies the object gets the " +
+				"same errors. A cluster may hold such an object from before; then no change of it is accepted until this is " +
+				"corrected. Of a ScaledObject it is what KEDA refuses, and what the API server refuses of the HPA that KEDA " +
+				"makes of it.",
 			Source: hpaDocs, Check: checkRefused,
 		},
 		{
 			Name: "metric-container-missing", Level: Error, Title: "A metric names a container that does not exist",
 			Why: "A ContainerResource metric of a container that the pods do not have cannot be computed. " +
 				"While one metric fails, the HPA never scales down. Sidecars that are injected later are " +
-				"not in the template: ignore this rule then.",
+				"not in the template. The rule knows those of Istio, Linkerd, Dapr and Vault where the pods' labels or " +
+				"annotations ask for them; ignore it for others.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkContainerMissing,
 		},
 		{
@@ -82,6 +84,9 @@ func checkRefused(c *objects.Collection) []Finding {
 		default:
 			found = append(found, refusalsOfHPA(h)...)
 		}
+	}
+	for _, b := range c.Budgets {
+		found = append(found, refusals(&b.Object, refusedBudget(b), nil)...)
 	}
 	for _, v := range c.Verticals {
 		errs := custom(&v.Object)
@@ -152,10 +157,7 @@ func refusalsOfHPA(h *objects.Horizontal) []Finding {
 		if i, kind := typeOfMetric(h, f); kind != "" {
 			return f, patch(&h.Object).set(objects.Field{"spec", "metrics", strconv.Itoa(i), "type"}, kind)
 		}
-		if h.IsV1 && h.Spec.Metrics != nil && len(f) > 2 && f[1] == "metrics" {
-			return objects.Field{"spec"}, nil
-		}
-		return f, nil
+		return h.OwnField(f), nil
 	})
 }
 
@@ -204,6 +206,9 @@ func refusals(
 		if mend != nil {
 			f.Field, f.Patch = mend(where)
 		}
+		if slices.Contains(f.Field, "annotations") && !slices.Equal(f.Field, where) {
+			f.Why = where.String() + ": " + f.Why
+		}
 		found = append(found, f)
 	}
 	return found
@@ -223,11 +228,15 @@ func checkNotMeasured(c *objects.Collection) []Finding {
 			if name == "" || slices.Contains(sized, name) {
 				continue
 			}
-			found = append(found, Finding{
+			f := Finding{
 				Object: &h.Object, Field: objects.Field{"spec", "metrics", strconv.Itoa(i), source, "name"},
 				Why:    fmt.Sprintf("Nothing measures %s of pods for metrics.k8s.io, so this metric never has a value.", name),
 				Remedy: "Scale by a Pods or an External metric of it, or by CPU or memory.",
-			})
+			}
+			if lower := corev1.ResourceName(strings.ToLower(string(name))); slices.Contains(sized, lower) && !h.IsV1 {
+				f.Remedy, f.Patch = "", patch(&h.Object).set(f.Field, string(lower))
+			}
+			found = append(found, f)
 		}
 	}
 	return found
@@ -245,7 +254,7 @@ func checkContainerMissing(c *objects.Collection) []Finding {
 			if m == nil {
 				continue
 			}
-			if _, is := w.Container(m.Container); is {
+			if _, is := w.Container(m.Container); is || isAdded(w, m.Container) {
 				continue
 			}
 			found = append(found, Finding{

@@ -17,8 +17,9 @@ func limitRules() []*Rule {
 		{
 			Name: "target-beyond-limit", Level: Error, Title: "The target is higher than the limits allow",
 			Why: "Containers cannot use more CPU or memory than their limits. If the HPA scales up only beyond that, " +
-				"including its tolerance of 10 %, it never scales up, however high the load. An averageValue of CPU is in " +
-				"CPUs: 500m is half of one, and 500 are five hundred.",
+				"including its tolerance of 10 %, it never scales up, however high the load. Without limits the rule compares " +
+				"an averageValue with the largest node, and CPU with a hundred times the request. An averageValue of CPU is " +
+				"in CPUs: 500m is half of one, and 500 are five hundred.",
 			Source: k8sIssues + "72811", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkTargetBeyondLimit,
 		},
 		{
@@ -60,21 +61,28 @@ func limitRules() []*Rule {
 	}
 }
 
-// limits sums the containers' limits; false if one has none.
+// limits sums the containers' limits, or is the pod's; false if one has none.
 func limits(
 	c *objects.Collection, w *objects.Workload, only string, name corev1.ResourceName,
 ) (sum resource.Quantity, ok bool) {
+	whole := corev1.ResourceList{}
+	if r := w.Template.Spec.Resources; r != nil {
+		whole = r.Limits
+	}
+	isLimited := true
 	for _, container := range w.Containers() {
 		if only != "" && container.Name != only {
 			continue
 		}
 		limit, _, limited := c.LimitOf(w, container, name)
-		if !limited {
-			return resource.Quantity{}, false
-		}
+		isLimited = isLimited && limited
 		sum.Add(limit)
 	}
-	return sum, sum.Sign() > 0
+	// The limit of the pod is one of each container too.
+	if limit, has := whole[name]; has && (!isLimited || limit.Cmp(sum) < 0) {
+		return limit, limit.Sign() > 0
+	}
+	return sum, isLimited && sum.Sign() > 0
 }
 
 // tolerance is how far beyond its target a metric must be before an HPA scales up.
@@ -100,7 +108,7 @@ func checkTargetBeyondLimit(c *objects.Collection) []Finding {
 func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Workload, t resourceTarget) (Finding, bool) {
 	limit, limited := limits(c, w, t.container, t.name)
 	if !limited {
-		return Finding{}, false
+		return beyondMachine(c, h, w, t)
 	}
 	most := limit.AsApproximateFloat64()
 	f := Finding{Object: &h.Object, Remedy: "Or take the limits away."}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -68,11 +69,25 @@ func checkReadiness(c *objects.Collection) []Finding {
 }
 
 // isInjected reports whether Istio fills a container of the template in, its probe included: see
-// https://istio.io/latest/docs/setup/additional-setup/gateway/.
+// https://istio.io/latest/docs/setup/additional-setup/gateway/. The label of the namespace is enough for that.
 func isInjected(w *objects.Workload) bool {
-	const templates = "inject.istio.io/templates"
-	_, named := w.Template.Annotations[templates]
-	return named && slices.ContainsFunc(w.Containers(), func(c objects.Container) bool { return c.Image == "auto" })
+	return slices.ContainsFunc(w.Containers(), func(c objects.Container) bool { return c.Image == "auto" })
+}
+
+// injectors are the labels or annotations of pods by which webhooks add a container.
+var injectors = map[string][]string{
+	"istio-proxy":   {"sidecar.istio.io/inject", "inject.istio.io/templates", "istio.io/rev"},
+	"linkerd-proxy": {"linkerd.io/inject"},
+	"daprd":         {"dapr.io/enabled"},
+	"vault-agent":   {"vault.hashicorp.com/agent-inject"},
+}
+
+// isAdded reports whether a webhook adds a container of that name to the pods.
+func isAdded(w *objects.Workload, container string) bool {
+	return slices.ContainsFunc(injectors[container], func(key string) bool {
+		value := cmp.Or(w.Template.Labels[key], w.Template.Annotations[key])
+		return value != "" && value != "false" && value != "disabled"
+	})
 }
 
 func isProbed(c objects.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }

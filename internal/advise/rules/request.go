@@ -202,7 +202,10 @@ func isBestEffort(c *objects.Collection, w *objects.Workload) bool {
 			return false
 		}
 		for _, container := range w.Containers() {
-			if _, ok := c.RequestOf(w, container, name); ok {
+			// The quality of service leaves out what is zero.
+			request, _ := c.RequestOf(w, container, name)
+			limit, _, _ := c.LimitOf(w, container, name)
+			if !request.IsZero() || !limit.IsZero() {
 				return false
 			}
 		}

@@ -1,21 +1,28 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	hpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/validation"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // refusalsOfScaledObject are what KEDA refuses of its object (apis/keda/v1alpha1/scaledobject_webhook.go and the rules
 // of its definition), and what the API server refuses of the HPA that KEDA makes of it.
 func refusalsOfScaledObject(h *objects.Horizontal) []Finding {
 	errs := append(scaledBounds(h), triggers(h)...)
+	errs = append(errs, refusedNames(h)...)
+	errs = append(errs, refusedFallback(h.Scaled)...)
 	errs = append(errs, hpavalidation.Validate(madeByKEDA(h))...)
 	found := refusals(&h.Object, errs, nil)
 	for i := range found {
@@ -95,6 +102,10 @@ func triggers(h *objects.Horizontal) field.ErrorList {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), name))
 		}
 		names[name] = name != ""
+		// With a formula the HPA has none of the targets.
+		if h.Scaled.Advanced == nil || len(h.Scaled.Advanced.ScalingModifiers) == 0 {
+			errs = append(errs, refusedMetadata(&h.Scaled.Triggers[i], at.Index(i).Child("metadata"))...)
+		}
 	}
 	if !hasExternal && h.MinReplicas() == 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "minReplicaCount"), 0,
@@ -112,4 +123,72 @@ func targetOf(m *autoscalingv2.MetricSpec) (*autoscalingv2.MetricTarget, []autos
 		return &m.ContainerResource.Target, resourceTypes
 	}
 	return &m.External.Target, averages
+}
+
+// refusedMetadata is what KEDA refuses of a trigger's metadata (pkg/scalers), and the targets of 0 that the API server
+// refuses of the HPA.
+func refusedMetadata(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	need := func(names ...string) {
+		for _, name := range names {
+			if t.Metadata[name] == "" {
+				errs = append(errs, field.Required(at.Child(name), ""))
+			}
+		}
+	}
+	switch t.Type {
+	case "cron":
+		need("timezone", "start", "end", "desiredReplicas")
+		if len(errs) > 0 {
+			return errs
+		}
+		if _, err := time.LoadLocation(t.Metadata["timezone"]); err != nil {
+			errs = append(errs, field.Invalid(at.Child("timezone"), t.Metadata["timezone"],
+				"must be the name of a time zone in the IANA database"))
+		}
+		if _, err := scaledobject.CronOf(t.Metadata["start"], t.Metadata["end"]); err != nil {
+			errs = append(errs, field.Invalid(at, t.Metadata["start"]+" to "+t.Metadata["end"], err.Error()))
+		}
+		if n, err := strconv.ParseInt(t.Metadata["desiredReplicas"], 10, 64); err != nil || n == 0 {
+			errs = append(errs, field.Invalid(at.Child("desiredReplicas"), t.Metadata["desiredReplicas"],
+				"must be a whole number other than 0"))
+		}
+	case "prometheus":
+		need("serverAddress", "query", "threshold")
+	}
+	name := scaledobject.Thresholds[t.Type].Target
+	if text := t.Metadata[name]; text != "" {
+		if n, err := strconv.ParseFloat(text, 64); err != nil || n <= 0 {
+			errs = append(errs, field.Invalid(at.Child(name), text, "must be a number greater than 0"))
+		}
+	}
+	return errs
+}
+
+// refusedNames are names from which KEDA cannot make that of the HPA and its labels.
+func refusedNames(h *objects.Horizontal) field.ErrorList {
+	own := ""
+	if a := h.Scaled.Advanced; a != nil && a.HorizontalPodAutoscalerConfig != nil {
+		own = a.HorizontalPodAutoscalerConfig.Name
+	}
+	if made := cmp.Or(own, "keda-hpa-"+h.Name); max(len(h.Name), len(made)) > validation.LabelValueMaxLength {
+		return field.ErrorList{field.TooLong(field.NewPath("metadata", "name"), h.Name,
+			validation.LabelValueMaxLength-len(made)+len(h.Name))}
+	}
+	return nil
+}
+
+func refusedFallback(s *scaledobject.Spec) field.ErrorList {
+	at, f := field.NewPath("spec", "fallback"), s.Fallback
+	isResource := func(t scaledobject.Trigger) bool { return t.Type == "cpu" || t.Type == "memory" }
+	isFormula := s.Advanced != nil && len(s.Advanced.ScalingModifiers) > 0
+	switch {
+	case f == nil:
+	case f.FailureThreshold < 0 || f.Replicas < 0:
+		return field.ErrorList{field.Invalid(at, fmt.Sprintf("%d, %d", f.FailureThreshold, f.Replicas),
+			"failureThreshold and replicas must be greater than or equal to 0")}
+	case !isFormula && !slices.ContainsFunc(s.Triggers, func(t scaledobject.Trigger) bool { return !isResource(t) }):
+		return field.ErrorList{field.Forbidden(at, "needs a trigger that is not of type cpu or memory")}
+	}
+	return nil
 }

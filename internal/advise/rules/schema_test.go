@@ -138,6 +138,6 @@ func wantStarts(t *testing.T, s *plimsollv1alpha1.Schedule, p *recurring.Proposa
 	}
 	if days != p.Days || read.Location.String() == "Local" || read.Duration != p.Duration ||
 		read.MinReplicas != p.MinReplicas {
-		t.Errorf("%+v is read as %+v on %s", p, read, days)
+		t.Errorf("%+v is read as %+v on %v", p, read, days)
 	}
 }

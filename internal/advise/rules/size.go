@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -50,11 +51,18 @@ func sizeRules() []*Rule {
 	}
 }
 
-// roomiest is the largest allocatable amount of any node, and what of it DaemonSets for
-// every node leave; false if no node is known.
-func roomiest(c *objects.Collection, name corev1.ResourceName) (total, left resource.Quantity, ok bool) {
+// roomiest is the largest allocatable amount of any node that the nodeSelector of a workload allows, and what of it
+// DaemonSets for every node leave; false if no such node is known. The workload may be nil.
+func roomiest(
+	c *objects.Collection, of *objects.Workload, name corev1.ResourceName,
+) (total, left resource.Quantity, ok bool) {
+	selector := labels.Everything()
+	if of != nil {
+		selector = labels.SelectorFromSet(of.Template.Spec.NodeSelector)
+	}
 	for _, n := range c.Nodes {
-		if q, has := n.Allocatable[name]; has && q.Cmp(total) > 0 {
+		q, has := n.Allocatable[name]
+		if has && q.Cmp(total) > 0 && selector.Matches(labels.Set(n.Meta.Labels)) {
 			total, ok = q, true
 		}
 	}
@@ -93,7 +101,7 @@ func checkBeyondNode(c *objects.Collection) []Finding {
 func beyondNode(c *objects.Collection, v *objects.Vertical, policy objects.Policy) []Finding {
 	var found []Finding
 	for _, name := range sized {
-		total, left, known := roomiest(c, name)
+		total, left, known := roomiest(c, c.TargetOfVertical(v), name)
 		if !known || !policy.Controls(name) || left.Sign() <= 0 {
 			continue
 		}
@@ -119,7 +127,7 @@ func beyondNode(c *objects.Collection, v *objects.Vertical, policy objects.Polic
 
 // isBeyondNode reports whether no known node can give so much.
 func (s *sizing) isBeyondNode(c *objects.Collection, amount resource.Quantity) bool {
-	_, left, known := roomiest(c, s.name)
+	_, left, known := roomiest(c, s.w, s.name)
 	return known && left.Sign() > 0 && amount.Cmp(left) > 0
 }
 

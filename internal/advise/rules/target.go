@@ -26,8 +26,9 @@ func targetRules() []*Rule {
 		{
 			Name: "target-missing", Level: Error, Title: "The target does not exist",
 			Why: "An autoscaler without its target does nothing, and only its status says so. In files the " +
-				"target may be defined elsewhere. There the rule reports only a target that differs from " +
-				"an existing workload in nothing but kind or namespace.",
+				"target may be defined elsewhere. There the rule reports a target that differs from an existing workload " +
+				"in nothing but kind or namespace, and one of an autoscaler that has the name of another workload, which no " +
+				"autoscaler changes.",
 			Source: hpaDocs, Needs: []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet},
 			Check: checkTargetMissing,
 		},
@@ -80,8 +81,9 @@ func targetRules() []*Rule {
 		{
 			Name: "selector-matches-test-pod", Level: Warning,
 			Title: "The selector matches the pod of a test or a hook",
-			Why: "The pod that `helm test` makes stays after the test, and other hooks run during each upgrade. While such a " +
-				"pod is there, an HPA counts it: it lowers the average, and without a request it makes the whole metric fail.",
+			Why: "The pod that `helm test` makes stays after the test, and other hooks, of Helm and of Argo CD, run during " +
+				"each upgrade. While such a pod is there, an HPA counts it: it lowers the average, and without a request it " +
+				"makes the whole metric fail.",
 			Source: "https://helm.sh/docs/topics/chart_tests/", Needs: []string{objects.Pod, objects.Job}, Check: checkTestPod,
 		},
 	}
@@ -100,6 +102,7 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 			continue
 		}
 		like := similar(c, r)
+		meant := namesake(c, &r)
 		switch {
 		case like != nil && like.Namespace == r.object.Namespace:
 			found = append(found, Finding{
@@ -113,6 +116,13 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 				Why: fmt.Sprintf("There is no %s %s%s, but one%s.", r.kind, r.name, inNamespace(r.object),
 					inNamespace(&like.Object)),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
+			})
+		case meant != nil:
+			found = append(found, Finding{
+				Object: r.object, Field: r.field,
+				Why: fmt.Sprintf("There is no %s %s%s, but %s %s, which no autoscaler changes.", r.kind, r.name,
+					inNamespace(r.object), meant.Kind, meant.Name),
+				Remedy: fmt.Sprintf("Did you mean %s %s?", meant.Kind, meant.Name), Patch: r.referTo(meant),
 			})
 		case c.IsCluster:
 			found = append(found, Finding{
@@ -154,7 +164,7 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 	all := references(c)
 	for i := range all {
 		r := &all[i]
-		if r.off {
+		if r.off || r.name == "" { // the API server refuses the latter
 			continue
 		}
 		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, objects.ResourceKey(r.version, r.kind),
@@ -187,7 +197,7 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 		f.Why = fmt.Sprintf("%s %s is the target of another one too, and nothing scales %s %s.", slip.kind, slip.name,
 			meant.Kind, meant.Name)
 		f.Remedy = fmt.Sprintf("Did you mean %s %s?", meant.Kind, meant.Name)
-		f.Patch = patch(slip.object).set(slip.field.In("name"), meant.Name)
+		f.Patch = slip.referTo(meant)
 		return f
 	}
 	kinds := []string{r.object.Kind, other.object.Kind}
@@ -210,25 +220,6 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 			"of the count."
 	}
 	return f
-}
-
-// misnamed is the one of two with the same target that has the name of a workload which nothing scales, and that
-// workload; nil if neither has.
-func misnamed(c *objects.Collection, r, other *reference) (slip *reference, meant *objects.Workload) {
-	for _, slip := range []*reference{r, other} {
-		meant := c.Target(slip.object.Namespace, slip.version, slip.kind, slip.object.Name)
-		if meant == nil || slip.object.Name == slip.name || slip.isOther {
-			continue
-		}
-		isScaled := len(c.HorizontalsOf(meant)) > 0
-		if r.isVertical {
-			isScaled = len(c.VerticalsOf(meant)) > 0
-		}
-		if !isScaled {
-			return slip, meant
-		}
-	}
-	return nil, nil
 }
 
 func checkReplicaSet(c *objects.Collection) []Finding {
@@ -333,7 +324,7 @@ func others(c *objects.Collection, w *objects.Workload) []string {
 	workloads, pods := c.Selected(w)
 	for _, o := range workloads {
 		// What another workload owns is reported with its owner.
-		if o == w || metav1.GetControllerOf(o.Meta) != nil || hookOf(o.Meta) != "" {
+		if o == w || metav1.GetControllerOf(o.Meta) != nil || hookOf(o.Meta) != "" || w.Replaces(o) {
 			continue
 		}
 		if owner := metav1.GetControllerOf(w.Meta); owner != nil && owner.Kind == o.Kind && owner.Name == o.Name {

@@ -219,6 +219,25 @@ func TestTargetsWithoutAScale(t *testing.T) {
 	}
 }
 
+// Version v1 has no metrics and no behavior: the API server ignores them, so they are not migrated.
+func TestFieldsOfV2InV1(t *testing.T) {
+	hpa := toUnstructured(t, &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "HorizontalPodAutoscaler"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3, Behavior: &autoscalingv2.
+			HorizontalPodAutoscalerBehavior{}, Metrics: []autoscalingv2.MetricSpec{{
+			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: "memory"},
+		}}, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
+			APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+	})
+	r, err := FromHPA(hpa)
+	if err != nil || r.Losses() != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if spec := r.WorkloadAutoscaler.Spec; spec.Behavior != nil || spec.Metrics[0].Resource.Name != "cpu" {
+		t.Errorf("%+v", spec)
+	}
+}
+
 // The error about a value of another type names its field.
 func TestTypeErrors(t *testing.T) {
 	for text, want := range map[string]string{

@@ -21,6 +21,12 @@ func (r *Result) fromV1(hpa *unstructured.Unstructured, spec map[string]any) (ma
 			delete(r.WorkloadAutoscaler.Annotations, key)
 		}
 	}
+	for _, name := range []string{"metrics", "behavior"} {
+		if _, has := spec[name]; has {
+			r.Lose("spec."+name, "autoscaling/v1 has no such field, so the API server ignores it; write autoscaling/v2")
+			delete(spec, name)
+		}
+	}
 	percent, has := spec["targetCPUUtilizationPercentage"]
 	delete(spec, "targetCPUUtilizationPercentage")
 	if has && percent != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
@@ -36,11 +35,12 @@ func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 		c.Note(at+".metadata.desiredReplicas", "%d becomes %d: KEDA too scales to maxReplicaCount at most", replicas, most)
 		replicas = most
 	}
-	active, err := activityOf(t.Metadata["start"], t.Metadata["end"])
+	times, err := scaledobject.CronOf(t.Metadata["start"], t.Metadata["end"])
 	if err != nil {
 		c.Lose(at+".metadata", "cron: %v", err)
 		return
 	}
+	active := activity{times}
 	schedule := plimsollv1alpha1.Schedule{
 		Name: c.scheduleName(i, t), TimeZone: zone, Start: strings.TrimSpace(t.Metadata["start"]), MinReplicas: &replicas,
 	}
@@ -88,30 +88,16 @@ const (
 // activity has the times in which a cron trigger is active: each moment whose next end is not after its next start.
 // That is from a start to the last end before the next start, and never after a start without an end before the next
 // one.
-type activity struct{ starts, ends cron.Schedule }
-
-func activityOf(start, end string) (a activity, err error) {
-	if strings.TrimSpace(start) == strings.TrimSpace(end) {
-		return a, errors.New("start and end are the same, which KEDA refuses")
-	}
-	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-	if a.starts, err = parser.Parse(strings.TrimSpace(start)); err != nil {
-		return a, fmt.Errorf("start: %w", err)
-	}
-	if a.ends, err = parser.Parse(strings.TrimSpace(end)); err != nil {
-		return a, fmt.Errorf("end: %w", err)
-	}
-	return a, nil
-}
+type activity struct{ scaledobject.Cron }
 
 // hasOneEnd reports whether exactly one end comes after each start and before the next: then KEDA is active until the
 // next end, as a schedule is.
 func (a activity) hasOneEnd() bool {
 	first := firstDay(time.UTC)
-	last, from, n := first.AddDate(5, 0, 0), a.starts.Next(first), 0
+	last, from, n := first.AddDate(5, 0, 0), a.Starts.Next(first), 0
 	for ; !from.IsZero() && from.Before(last) && n < maxStarts; n++ {
-		next, end := a.starts.Next(from), a.ends.Next(from)
-		if next.IsZero() || end.IsZero() || end.After(next) || !a.ends.Next(end).After(next) {
+		next, end := a.Starts.Next(from), a.Ends.Next(from)
+		if next.IsZero() || end.IsZero() || end.After(next) || !a.Ends.Next(end).After(next) {
 			return false
 		}
 		from = next
@@ -140,8 +126,8 @@ func (a activity) duration(in *time.Location) (time.Duration, error) {
 	first := firstDay(in)
 	last := first.AddDate(5, 0, 0)
 	var before *period
-	for from, n := a.starts.Next(first), 0; !from.IsZero() && from.Before(last) && n < maxStarts; n++ {
-		next := a.starts.Next(from)
+	for from, n := a.Starts.Next(first), 0; !from.IsZero() && from.Before(last) && n < maxStarts; n++ {
+		next := a.Starts.Next(from)
 		if next.IsZero() {
 			next = from.Add(maxDuration)
 		}
@@ -172,7 +158,7 @@ func (a activity) lastEnd(from, next time.Time) time.Time {
 			after = from
 		}
 		last := from
-		for end := a.ends.Next(after); !end.IsZero() && !end.After(next); end = a.ends.Next(end) {
+		for end := a.Ends.Next(after); !end.IsZero() && !end.After(next); end = a.Ends.Next(end) {
 			last = end
 		}
 		if last.After(from) || after.Equal(from) {

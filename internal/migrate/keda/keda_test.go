@@ -15,6 +15,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // For an unknown trigger, the target comes from KEDA's HPA.
@@ -186,7 +187,8 @@ func TestDuration(t *testing.T) {
 		{"8am", "0 8 * * *", 0},
 		{"0 8 * * *", "", 0},
 	} {
-		a, err := activityOf(c.start, c.end)
+		times, err := scaledobject.CronOf(c.start, c.end)
+		a := activity{times}
 		var got time.Duration
 		if err == nil {
 			got, err = a.duration(time.UTC)
@@ -197,9 +199,9 @@ func TestDuration(t *testing.T) {
 		if c.want == 0 {
 			continue
 		}
-		from := a.starts.Next(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-		for at := from; at.Before(a.starts.Next(from)) && at.Sub(from) < 8*24*time.Hour; at = at.Add(time.Minute) {
-			isActive := !a.starts.Next(at).Before(a.ends.Next(at))
+		from := a.Starts.Next(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+		for at := from; at.Before(a.Starts.Next(from)) && at.Sub(from) < 8*24*time.Hour; at = at.Add(time.Minute) {
+			isActive := !a.Starts.Next(at).Before(a.Ends.Next(at))
 			if isActive != (at.Sub(from) < got) {
 				t.Fatalf("%q to %q: at %s KEDA is active: %t", c.start, c.end, at, isActive)
 			}

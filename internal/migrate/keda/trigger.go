@@ -93,25 +93,6 @@ func (c *conversion) target(
 	return target, true
 }
 
-// thresholds has the fields of a trigger's metadata with its target and its activation value, and KEDA's default for
-// the target.
-var thresholds = map[string]struct{ target, activation, byDefault string }{
-	"apache-kafka":        {"lagThreshold", "activationLagThreshold", "10"},
-	"aws-sqs-queue":       {"queueLength", "activationQueueLength", "5"},
-	"azure-queue":         {"queueLength", "activationQueueLength", "5"},
-	"azure-servicebus":    {"messageCount", "activationMessageCount", "5"},
-	"gcp-pubsub":          {"value", "activationValue", "10"},
-	"kafka":               {"lagThreshold", "activationLagThreshold", "10"},
-	"kubernetes-workload": {"value", "activationValue", ""},
-	"metrics-api":         {"targetValue", "activationTargetValue", ""},
-	"mysql":               {"queryValue", "activationQueryValue", ""},
-	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", "10"},
-	"postgresql":          {"targetQueryValue", "activationTargetQueryValue", ""},
-	"prometheus":          {"threshold", "activationThreshold", ""},
-	"rabbitmq":            {"value", "activationValue", ""},
-	"redis":               {"listLength", "activationListLength", "5"},
-}
-
 // external converts a trigger to a metric of external.metrics.k8s.io. KEDA serves it as long as the ScaledObject
 // exists.
 func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
@@ -177,20 +158,20 @@ func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTar
 const maxThreshold = 9e15
 
 func externalTarget(t *scaledobject.Trigger) (target plimsollv1alpha1.MetricTarget, why string) {
-	fields, known := thresholds[t.Type]
+	fields, known := scaledobject.Thresholds[t.Type]
 	if !known {
 		return target, "its target is not known; migrate it from the cluster, where KEDA's HPA has it"
 	}
-	text := t.Metadata[fields.target]
+	text := t.Metadata[fields.Target]
 	if text == "" {
-		text = fields.byDefault
+		text = fields.Default
 	}
 	number, err := parse(text)
 	if err != nil {
-		return target, fmt.Sprintf("metadata.%s: %v", fields.target, err)
+		return target, fmt.Sprintf("metadata.%s: %v", fields.Target, err)
 	}
 	if number > maxThreshold {
-		return target, fmt.Sprintf("metadata.%s: %q is more than %g", fields.target, text, maxThreshold)
+		return target, fmt.Sprintf("metadata.%s: %q is more than %g", fields.Target, text, maxThreshold)
 	}
 	// KEDA has thousandths, and no negative values.
 	value := *resource.NewMilliQuantity(int64(math.Round(max(0, number)*1000)), resource.DecimalSI)
@@ -206,7 +187,7 @@ func externalTarget(t *scaledobject.Trigger) (target plimsollv1alpha1.MetricTarg
 }
 
 func (c *conversion) activation(at string, t *scaledobject.Trigger, m *plimsollv1alpha1.MetricSpec) {
-	fields, known := thresholds[t.Type]
+	fields, known := scaledobject.Thresholds[t.Type]
 	if !known {
 		for key := range t.Metadata {
 			if strings.HasPrefix(key, "activation") {
@@ -215,18 +196,18 @@ func (c *conversion) activation(at string, t *scaledobject.Trigger, m *plimsollv
 		}
 		return
 	}
-	text := t.Metadata[fields.activation]
+	text := t.Metadata[fields.Activation]
 	if text == "" {
 		return
 	}
 	_, err := parse(text)
 	if err != nil {
-		c.Lose(at+".metadata."+fields.activation, "%v", err)
+		c.Lose(at+".metadata."+fields.Activation, "%v", err)
 		return
 	}
 	value, err := quantity.Parse(strings.TrimSpace(text))
 	if err != nil {
-		c.Lose(at+".metadata."+fields.activation, "%q: %v", text, err)
+		c.Lose(at+".metadata."+fields.Activation, "%q: %v", text, err)
 		return
 	}
 	m.ActivationValue = &value

@@ -1,16 +1,18 @@
 package manifest
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/validation"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // HPAKind is the kind of what is simulated.
@@ -34,26 +36,36 @@ func (o *Object) HPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
 }
 
 func (o *Object) decodeHPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
-	if err := checkQuantities(o.content, &autoscalingv2.HorizontalPodAutoscaler{}); err != nil {
-		return nil, err
-	}
-	text, err := yaml.Marshal(o.content)
-	if err != nil {
-		return nil, err
-	}
 	switch version, _ := o.content["apiVersion"].(string); version {
 	case "autoscaling/v2":
 		hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-		return hpa, yaml.UnmarshalStrict(text, hpa)
+		return hpa, o.decode(hpa)
 	case "autoscaling/v1":
 		old := &autoscalingv1.HorizontalPodAutoscaler{}
-		if err := yaml.UnmarshalStrict(text, old); err != nil {
+		if err := o.decode(old); err != nil {
 			return nil, err
 		}
 		return fromV1(old), nil
 	default:
 		return nil, fmt.Errorf("apiVersion %q, want autoscaling/v2 or autoscaling/v1", version)
 	}
+}
+
+// decode reads the object into a type that has all its fields.
+func (o *Object) decode(into any) error {
+	text, err := json.Marshal(o.content)
+	if err != nil {
+		return err
+	}
+	var raw map[string]any
+	if err := utiljson.Unmarshal(text, &raw); err != nil {
+		return err
+	}
+	unknown, err := typed.Decode(raw, into, nil)
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("unknown field %q", unknown[0])
+	}
+	return err
 }
 
 func fromV1(old *autoscalingv1.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
@@ -92,77 +104,11 @@ func complete(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// check finds what an API server would refuse and what a simulation would stumble over.
+// check returns what an API server refuses of the spec. A simulation needs no name, and no apiVersion of the target.
 func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
-	s := &hpa.Spec
-	switch {
-	case s.MaxReplicas < 1:
-		return errors.New("spec.maxReplicas must be set and greater than 0")
-	case *s.MinReplicas < 0 || *s.MinReplicas > s.MaxReplicas:
-		return fmt.Errorf("spec.minReplicas is %d, want 0 to spec.maxReplicas, which is %d", *s.MinReplicas, s.MaxReplicas)
-	case *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, seesLoadWithoutPods):
-		return errors.New("spec.metrics: must specify at least one Object or External metric to support scaling to zero " +
-			"replicas")
+	named := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "simulated"}, Spec: hpa.Spec}
+	named.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
+		APIVersion: "apps/v1", Kind: "Deployment", Name: "simulated",
 	}
-	for i := range s.Metrics {
-		if err := checkMetric(&s.Metrics[i]); err != nil {
-			return fmt.Errorf("spec.metrics[%d]: %w", i, err)
-		}
-	}
-	if b := s.Behavior; b != nil {
-		if err := errors.Join(checkRules("scaleUp", b.ScaleUp), checkRules("scaleDown", b.ScaleDown)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func seesLoadWithoutPods(m autoscalingv2.MetricSpec) bool {
-	return m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
-}
-
-func checkMetric(m *autoscalingv2.MetricSpec) error {
-	target := targetOf(m)
-	switch {
-	case target == nil:
-		return fmt.Errorf("type is %q, and there is no source of that type", m.Type)
-	case target.AverageUtilization == nil && target.AverageValue == nil && target.Value == nil:
-		return errors.New("its target has no value")
-	case target.AverageUtilization != nil && *target.AverageUtilization < 1:
-		return fmt.Errorf("averageUtilization is %d, want at least 1", *target.AverageUtilization)
-	}
-	return nil
-}
-
-// targetOf is the metric's target; nil without a source of its type.
-func targetOf(m *autoscalingv2.MetricSpec) *autoscalingv2.MetricTarget {
-	switch {
-	case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil:
-		return &m.Resource.Target
-	case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil:
-		return &m.ContainerResource.Target
-	case m.Type == autoscalingv2.PodsMetricSourceType && m.Pods != nil:
-		return &m.Pods.Target
-	case m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil:
-		return &m.Object.Target
-	case m.Type == autoscalingv2.ExternalMetricSourceType && m.External != nil:
-		return &m.External.Target
-	}
-	return nil
-}
-
-func checkRules(name string, rules *autoscalingv2.HPAScalingRules) error {
-	if rules == nil {
-		return nil
-	}
-	if w := rules.StabilizationWindowSeconds; w != nil && (*w < 0 || *w > 3600) {
-		return fmt.Errorf("spec.behavior.%s.stabilizationWindowSeconds is %d, want 0 to 3600", name, *w)
-	}
-	for i, p := range rules.Policies {
-		if p.Value < 1 || p.PeriodSeconds < 1 || p.PeriodSeconds > 1800 {
-			return fmt.Errorf("spec.behavior.%s.policies[%s]: value must be at least 1, periodSeconds 1 to 1800", name,
-				strconv.Itoa(i))
-		}
-	}
-	return nil
+	return validation.Validate(&named).ToAggregate()
 }

@@ -86,12 +86,16 @@ func TestErrors(t *testing.T) {
 	const head = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: "
 	for text, want := range map[string]string{
 		head + "{maxReplicas: 3, minReplica: 2}}": "minReplica",
-		head + "{}}": "spec.maxReplicas must be set",
-		head + "{maxReplicas: 3, minReplicas: 4}}":                                                              "spec.minReplicas is 4",
-		head + "{maxReplicas: 3, minReplicas: 0}}":                                                              "spec.metrics: must specify at least one Object or External metric to support scaling to zero replicas",
-		head + "{maxReplicas: 3, metrics: [{type: Pods}]}}":                                                     "spec.metrics[0]: type is \"Pods\"",
-		"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}":                                      "want autoscaling/v2",
-		head + "{maxReplicas: 3, behavior: {scaleUp: {policies: [{type: Pods, value: 0, periodSeconds: 1}]}}}}": "scaleUp.policies[0]",
+		head + "{}}": "spec.maxReplicas: Required value: must be set",
+		head + "{maxReplicas: 3, minReplicas: 4}}":                                                                                     "spec.maxReplicas: Invalid value: 3",
+		head + "{maxReplicas: 3, minReplicas: 0}}":                                                                                     "spec.metrics: Forbidden: must specify at least one Object or External metric",
+		head + "{maxReplicas: 3, metrics: [{type: Pods}]}}":                                                                            "spec.metrics[0].pods: Required value",
+		head + "{maxReplicas: 3, metrics: [{type: Resource, resource: {name: cpu, target: {averageUtilization: 5}}}]}}":                "spec.metrics[0].resource.target.type: Required value",
+		head + "{maxReplicas: 3, metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: -1}}}]}}": "averageValue: Invalid value",
+		head + "{maxReplicas: 3, behavior: {scaleDown: {selectPolicy: max}}}}":                                                         "selectPolicy: Unsupported value",
+		head + "{maxReplicas: '3'}}":                                                                                                   "spec.maxReplicas must be a whole number, and is the string \"3\"",
+		"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}":                                                             "want autoscaling/v2",
+		head + "{maxReplicas: 3, behavior: {scaleUp: {policies: [{type: Pods, value: 0, periodSeconds: 1}]}}}}":                        "scaleUp.policies[0]",
 	} {
 		_, err := readOneHPA(t, text)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.yaml: document 1") {

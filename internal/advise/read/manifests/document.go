@@ -117,8 +117,9 @@ func addObject(c Collector, raw map[string]any, place objects.Place) {
 
 func addList(c Collector, list map[string]any, items []any, place objects.Place) {
 	kind, _ := list["kind"].(string)
-	place.IsWholeFile = false // kubectl patches each item of a List
+	of := place
 	for i, item := range items {
+		place := of.Item(i)
 		inner, ok := item.(map[string]any)
 		if !ok {
 			c.LeaveOut(place, fmt.Errorf("item %d of the %s is not an object", i, kind))

@@ -125,6 +125,22 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestLinesInLists: an item of a List is on its own line, and so are its fields.
+func TestLinesInLists(t *testing.T) {
+	const item = "- apiVersion: v1\n  kind: LimitRange\n  metadata: {name: a}\n  spec: 1\n"
+	c := &objects.Collection{}
+	Add(c, "list.yaml", strings.NewReader("# Comment.\napiVersion: v1\nkind: List\nitems:\n"+item+item))
+	if len(c.Unreadable) != 2 {
+		t.Fatalf("%+v", c.Unreadable)
+	}
+	for i, want := range []int{5, 9} {
+		u := c.Unreadable[i]
+		if u.Object.Place.Line != want || !strings.Contains(u.Why, fmt.Sprintf(" (line %d)", want+3)) {
+			t.Errorf("item %d at %d: %s", i, u.Object.Place.Line, u.Why)
+		}
+	}
+}
+
 // The last of several objects of a name counts; a part of one, as overlays have them,
 // does not take the whole one's place.
 func TestObjectsInTwoPlaces(t *testing.T) {
@@ -176,9 +192,9 @@ func TestNothingIsOverlooked(t *testing.T) {
 		other + "--- " + named("web"):                                       "web at 4",
 		other + "...\n" + named("web"):                                      "web at 5",
 		inJSON("a") + inJSON("b") + "\n\n" + inJSON("c") + "\n# The end.\n": "a at 1, b at 1, c at 1",
-		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [" + named("web") + "]}": "web at 1",
+		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [" + named("web") + "]}": "web at 4",
 		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscalerList\nitems:\n- " +
-			strings.Replace(named("web"), "apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, ", "", 1): "web at 1",
+			strings.Replace(named("web"), "apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, ", "", 1): "web at 4",
 		"name: web\n" + other + "name: other\n": "; already set",
 		"base: &base {name: web, namespace: shop}\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n" +
 			"metadata: {<<: *base, name: own}\nspec: {maxReplicas: 3}\n": "own at 1; unknown",

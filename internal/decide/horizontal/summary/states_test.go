@@ -74,6 +74,7 @@ func TestPendingPods(t *testing.T) {
 		"Stays at 2: CPU cannot be read (all 2 pods are Pending).": {Pods: []metric.Pod{
 			{Name: "web-0", Phase: metric.PhasePending}, {Name: "web-1", Phase: metric.PhasePending},
 		}},
+		"Stays at 2: CPU cannot be read (there are no pods).": {},
 		"Stays at 2: CPU cannot be read (the only pod is Pending).": {Pods: []metric.Pod{
 			{Name: "web-0", Phase: metric.PhasePending},
 		}},
@@ -88,6 +89,17 @@ func TestPendingPods(t *testing.T) {
 		o.Readings = []metric.Reading{{Error: "no such server"}}
 		if got := Of(played(&p, []int{0}, o)).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestMetricsWithoutAName: only an external scaler is called one.
+func TestMetricsWithoutAName(t *testing.T) {
+	for kind, want := range map[source.Type]string{
+		source.ExternalScaler: "the external scaler", "resource": "the metric",
+	} {
+		if got := MetricName(&source.Spec{Type: kind}); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
 	}
 }

@@ -25,8 +25,10 @@ func MetricName(spec *source.Spec) string {
 		name += " of container " + spec.Container
 	case spec.Type == source.Object:
 		name += " of " + spec.Object.Kind + " " + spec.Object.Name
-	case name == "":
+	case name == "" && spec.Type == source.ExternalScaler:
 		name = "the external scaler"
+	case name == "":
+		name = "the metric" // of a type that an API server refuses
 	}
 	return name
 }

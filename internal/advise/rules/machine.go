@@ -1,0 +1,43 @@
+package rules
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+// From this many CPUs on, and this many times the request, a pod does not use so much.
+const (
+	manyCPUs     = 64
+	manyRequests = 100
+)
+
+// beyondMachine compares the target of containers without limits with what there can be; false if it can be exceeded,
+// or that is not known.
+func beyondMachine(
+	c *objects.Collection, h *objects.Horizontal, w *objects.Workload, t resourceTarget,
+) (Finding, bool) {
+	value := t.target.AverageValue
+	if value == nil {
+		return Finding{}, false
+	}
+	target := value.AsApproximateFloat64()
+	f := Finding{Object: &h.Object, Field: t.field.In("target", "averageValue")}
+	if total, _, known := roomiest(c, w, t.name); known && target*tolerance > total.AsApproximateFloat64() {
+		f.Why = fmt.Sprintf("No node has more than %s of %s; scaling up begins 10 %% beyond %s%s.", total.String(), t.name,
+			value.String(), meant(t.name, value, total))
+		f.Remedy = "Name how much one pod should use."
+		return f, true
+	}
+	request, known := requested(c, w, t)
+	if t.name != corev1.ResourceCPU || !known || target < manyCPUs ||
+		target < manyRequests*request.AsApproximateFloat64() {
+		return Finding{}, false
+	}
+	f.Why = fmt.Sprintf("Pods that request %s of cpu use no such amount; scaling up begins 10 %% beyond %s%s.",
+		request.String(), value.String(), meant(t.name, value, request))
+	f.Remedy = "Name how much one pod should use."
+	return f, true
+}

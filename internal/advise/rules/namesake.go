@@ -1,0 +1,82 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+// misnamed is the one of two with the same target that is named after another workload, which no autoscaler changes,
+// and that workload; nil if neither is.
+func misnamed(c *objects.Collection, r, other *reference) (slip *reference, meant *objects.Workload) {
+	for _, slip := range []*reference{r, other} {
+		if meant := namesake(c, slip); meant != nil {
+			return slip, meant
+		}
+	}
+	return nil, nil
+}
+
+// namesake is the workload that an autoscaler is named after, where no autoscaler changes it, and the autoscaler is not
+// named after its target; nil without one.
+func namesake(c *objects.Collection, r *reference) *objects.Workload {
+	names := namedAfter(r.object.Name)
+	var other *objects.Workload
+	for _, name := range names {
+		if r.isOther || name == r.name {
+			return nil
+		}
+		for _, w := range c.Named(name) {
+			switch {
+			case w.Namespace != r.object.Namespace || r.notScaledAs(w) || isChanged(c, r, w):
+			case w.Kind == r.kind && objects.ResourceKey(w.APIVersion, w.Kind) == objects.ResourceKey(r.version, r.kind):
+				return w
+			default:
+				other = w
+			}
+		}
+	}
+	return other
+}
+
+// notScaledAs reports whether an autoscaler of this direction cannot change the workload.
+func (r *reference) notScaledAs(w *objects.Workload) bool {
+	to := reference{object: r.object, version: w.APIVersion, kind: w.Kind, isVertical: r.isVertical}
+	return w.Kind == objects.DaemonSet && !r.isVertical || to.unknownToKubernetes() != ""
+}
+
+func isChanged(c *objects.Collection, r *reference, w *objects.Workload) bool {
+	if r.isVertical {
+		return len(c.VerticalsOf(w)) > 0
+	}
+	return len(c.HorizontalsOf(w)) > 0
+}
+
+// affixes are what people add to the name of a workload for its autoscaler.
+var affixes = []string{"hpa", "vpa", "autoscaler", "scaler", "scaledobject", "so", "wla"}
+
+// namedAfter are the names of workloads that an autoscaler of the name may be for.
+func namedAfter(name string) []string {
+	names := []string{name}
+	for _, affix := range affixes {
+		if rest, has := strings.CutSuffix(name, "-"+affix); has {
+			names = append(names, rest)
+		}
+		if rest, has := strings.CutPrefix(name, affix+"-"); has {
+			names = append(names, rest)
+		}
+	}
+	return names
+}
+
+// referTo is the patch that makes the reference one to the workload.
+func (r *reference) referTo(w *objects.Workload) *Patch {
+	p := patch(r.object).set(r.field.In("name"), w.Name)
+	if w.Kind != r.kind {
+		p.set(r.field.In("kind"), w.Kind)
+	}
+	if objects.ResourceKey(w.APIVersion, w.Kind) != objects.ResourceKey(r.version, w.Kind) {
+		p.set(r.field.In("apiVersion"), w.APIVersion)
+	}
+	return p
+}

@@ -1,0 +1,50 @@
+package scaledobject
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Threshold names the fields of a trigger's metadata with its target and its activation value, and KEDA's default for
+// the target: see github.com/kedacore/keda, pkg/scalers.
+type Threshold struct{ Target, Activation, Default string }
+
+// Thresholds are those of the triggers that Plimsoll knows, by their types.
+var Thresholds = map[string]Threshold{
+	"apache-kafka":        {"lagThreshold", "activationLagThreshold", "10"},
+	"aws-sqs-queue":       {"queueLength", "activationQueueLength", "5"},
+	"azure-queue":         {"queueLength", "activationQueueLength", "5"},
+	"azure-servicebus":    {"messageCount", "activationMessageCount", "5"},
+	"gcp-pubsub":          {"value", "activationValue", "10"},
+	"kafka":               {"lagThreshold", "activationLagThreshold", "10"},
+	"kubernetes-workload": {"value", "activationValue", ""},
+	"metrics-api":         {"targetValue", "activationTargetValue", ""},
+	"mysql":               {"queryValue", "activationQueryValue", ""},
+	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", "10"},
+	"postgresql":          {"targetQueryValue", "activationTargetQueryValue", ""},
+	"prometheus":          {"threshold", "activationThreshold", ""},
+	"rabbitmq":            {"value", "activationValue", ""},
+	"redis":               {"listLength", "activationListLength", "5"},
+}
+
+// Cron is when a trigger of type cron starts and ends.
+type Cron struct{ Starts, Ends cron.Schedule }
+
+// CronOf reads both as KEDA does: see pkg/scalers/cron_scaler.go.
+func CronOf(start, end string) (c Cron, err error) {
+	start, end = strings.TrimSpace(start), strings.TrimSpace(end)
+	if start == end {
+		return c, errors.New("start and end are the same, which KEDA refuses")
+	}
+	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+	if c.Starts, err = parser.Parse(start); err != nil {
+		return c, fmt.Errorf("start: %w", err)
+	}
+	if c.Ends, err = parser.Parse(end); err != nil {
+		return c, fmt.Errorf("end: %w", err)
+	}
+	return c, nil
+}

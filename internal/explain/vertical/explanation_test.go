@@ -250,7 +250,7 @@ func TestFeatures(t *testing.T) {
 	}
 	if text := said("nobody says", "Other", "", ""); !strings.Contains(text,
 		"whether the updater has InPlace among its --feature-gates is unknown") ||
-		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
+		!strings.Contains(text, "would be resized in place by the next pass: app requests cpu 50m, less") {
 		t.Errorf("nobody says whether the gate is on:\n%s", text)
 	}
 	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "feature-gates") ||
@@ -260,7 +260,7 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("the updater says that it is off:\n%s", text)
 	}
 	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") ||
-		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
+		!strings.Contains(text, "would be resized in place by the next pass: app requests cpu 50m, less") {
 		t.Errorf("the updater acts and misses nothing:\n%s", text)
 	}
 	k.Snapshot.NoResize = true

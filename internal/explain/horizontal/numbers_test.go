@@ -17,6 +17,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -154,5 +156,15 @@ func TestWithStatus(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &text)
 		}
+	}
+}
+
+// TestUnreadableMetric: the line of a metric has its selector as kubectl takes it.
+func TestUnreadableMetric(t *testing.T) {
+	r := Result{Policy: horizontal.Policy{Metrics: []source.Spec{{Type: source.External, Name: "queue"}}}}
+	r.Decision.Metrics = []metric.Result{{Failure: &metric.Failure{Message: "unable to get external metric shop/queue/" +
+		"&LabelSelector{MatchLabels:map[string]string{service: jobs,},MatchExpressions:[]LabelSelectorRequirement{},}: down"}}}
+	if got, want := r.metricLine(0), "queue: unable to get external metric shop/queue/service=jobs: down"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

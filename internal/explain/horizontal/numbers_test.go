@@ -162,7 +162,7 @@ func TestWithStatus(t *testing.T) {
 // TestUnreadableMetric: the line of a metric has its selector as kubectl takes it.
 func TestUnreadableMetric(t *testing.T) {
 	r := Result{Policy: horizontal.Policy{Metrics: []source.Spec{{Type: source.External, Name: "queue"}}}}
-	r.Decision.Metrics = []metric.Result{{Failure: &metric.Failure{Message: "unable to get external metric shop/queue/" +
+	r.Decision.Metrics = []metric.Result{{Failure: &source.Failure{Message: "unable to get external metric shop/queue/" +
 		"&LabelSelector{MatchLabels:map[string]string{service: jobs,},MatchExpressions:[]LabelSelectorRequirement{},}: down"}}}
 	if got, want := r.metricLine(0), "queue: unable to get external metric shop/queue/service=jobs: down"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

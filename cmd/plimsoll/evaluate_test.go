@@ -129,8 +129,8 @@ func TestVerticalFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"evaluate", "-f", file}, {"explain", "--from", file},
-		{"evaluate", "-f", file, "--divergences", "default"}} {
+	for _, args := range [][]string{{"evaluate", "-v", "-f", file}, {"explain", "-v", "--from", file},
+		{"evaluate", "-v", "-f", file, "--divergences", "default"}} {
 		if got, err := run(t, "", args...); err != nil || got != string(want) {
 			t.Errorf("%v: %v, printed:\n%s", args, err, got)
 		}
@@ -139,7 +139,7 @@ func TestVerticalFile(t *testing.T) {
 	if _, err := run(t, "", "explain", "--from", file, "--save", again); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := run(t, "", "evaluate", "-f", again); err != nil || got != string(want) {
+	if got, err := run(t, "", "evaluate", "-v", "-f", again); err != nil || got != string(want) {
 		t.Errorf("saved again: %v, printed:\n%s", err, got)
 	}
 }
@@ -147,7 +147,7 @@ func TestVerticalFile(t *testing.T) {
 // TestVerticalDivergences: they are those of the vertical side, and others than the file's are told.
 func TestVerticalDivergences(t *testing.T) {
 	file := verticalScenario
-	got, err := run(t, "", "evaluate", "-f", file, "--divergences", "finite-upper")
+	got, err := run(t, "", "evaluate", "-v", "-f", file, "--divergences", "finite-upper")
 	if err != nil || !strings.Contains(got, "finite-upper here; default when the snapshot was saved") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
 	}

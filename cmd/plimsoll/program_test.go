@@ -49,8 +49,8 @@ func TestVerticalFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"evaluate", "-f", file}, {"explain", "--from", file},
-		{"evaluate", "-f", file, "--divergences", "default"}} {
+	for _, args := range [][]string{{"evaluate", "-v", "-f", file}, {"explain", "-v", "--from", file},
+		{"evaluate", "-v", "-f", file, "--divergences", "default"}} {
 		if got, err := run(t, "", args...); err != nil || got != string(want) {
 			t.Errorf("%v: %v, printed:\n%s", args, err, got)
 		}
@@ -59,7 +59,7 @@ func TestVerticalFile(t *testing.T) {
 	if _, err := run(t, "", "explain", "--from", file, "--save", again); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := run(t, "", "evaluate", "-f", again); err != nil || got != string(want) {
+	if got, err := run(t, "", "evaluate", "-v", "-f", again); err != nil || got != string(want) {
 		t.Errorf("saved again: %v, printed:\n%s", err, got)
 	}
 }

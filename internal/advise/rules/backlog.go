@@ -48,8 +48,8 @@ func loadMetricOf(h *objects.Horizontal, i int) (loadMetric, bool) {
 			query, _ := trigger["query"].(string)
 			mode, _ := trigger["mode"].(string)
 			found.meaning += " " + query
-			if mode == "ExpectedQueueConsumptionTime" { // of RabbitMQ, in seconds
-				found.meaning = mode
+			if mode == "ExpectedQueueConsumptionTime" { // of RabbitMQ
+				found.meaning = "seconds"
 			}
 		}
 		return found, true

@@ -80,6 +80,28 @@ func TestDoublingReplays(t *testing.T) {
 	})
 }
 
+// TestUnreadNodesAreSaved: a snapshot has why metrics.k8s.io replaces the nodes.
+func TestUnreadNodesAreSaved(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.Kubelets("a", "b")
+		hpa := w.Web("web", 2)
+		w.Onto("web", 2, "a", "b")
+		w.AddHPA(hpa)
+		r := w.replay(t, "web", divergence.Default)
+		w.Start(k.Direct)
+		w.Pass(20 * time.Second)
+		const part = "nodesUnread: connection refused"
+		if last := r.Saved[len(r.Saved)-1]; strings.Contains(last, part) {
+			t.Errorf("too early:\n%s", last)
+		}
+		w.Set(func() { k.Broken["b"] = true })
+		w.Pass(30 * time.Second)
+		if last := r.Saved[len(r.Saved)-1]; !strings.Contains(last, part) {
+			t.Errorf("%q is not in\n%s", part, last)
+		}
+	})
+}
+
 // TestContainersReplay: metrics of a pod, of each of its two containers, and of its memory.
 func TestContainersReplay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -62,9 +62,11 @@ func Evaluate(
 
 // input returns the input of a summary, without the history.
 func (r *Result) input() summary.Input {
+	a := r.Step.Autoscaler()
 	return summary.Input{
 		Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown,
-		LimitedSince: r.Step.Autoscaler().LimitedSince(), SyncPeriod: r.Step.Autoscaler().SyncPeriod(trigger.LoweringPeriod),
+		LimitedSince: a.LimitedSince(), SyncPeriod: a.SyncPeriod(trigger.LoweringPeriod), TargetKind: a.Target().Kind,
+		OtherWriter: a.OtherWriter(),
 	}
 }
 

@@ -15,7 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -113,5 +117,54 @@ func TestLimitedSince(t *testing.T) {
 	}
 	if want := "by maxReplicas since 09:12:00;"; !strings.Contains(e.Summary(), want) {
 		t.Errorf("%q is missing in %s", want, e.Summary())
+	}
+}
+
+// TestWithStatus: the sentence names the other writer of the count, which the status has, and the lines say which nodes
+// cannot be read.
+func TestWithStatus(t *testing.T) {
+	in, err := os.ReadFile("testdata/behavior-defaults.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := snapshothorizontal.NewReader(bytes.NewReader(in)).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	step.HPA.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{
+		Type: statusreport.ReplicasOverridden, Status: corev1.ConditionTrue,
+		Message: statusreport.Overridden("kubectl-scale", "Deployment/web"),
+	}}
+	step.Snapshot.Samples = &snapshothorizontal.Samples{NodesUnread: "connection refused"}
+	state := &horizontal.State{Version: horizontal.StateVersion}
+	for i := range state.Overrides.Noticed {
+		state.Overrides.Noticed[i] = step.Snapshot.Time.Add(-time.Duration(i) * time.Second)
+	}
+	step.Snapshot.State = state
+	e, err := Explain(step, divergence.Default, 15*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := e.WriteText(&text, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"; kubectl-scale sets the replica count too.",
+		"  samples        from metrics.k8s.io instead of the nodes: connection refused\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &text)
+		}
+	}
+}
+
+// TestUnreadableMetric: the line of a metric has its selector as kubectl takes it.
+func TestUnreadableMetric(t *testing.T) {
+	r := Result{Policy: horizontal.Policy{Metrics: []source.Spec{{Type: source.External, Name: "queue"}}}}
+	r.Decision.Metrics = []metric.Result{{Failure: &source.Failure{Message: "unable to get external metric shop/queue/" +
+		"&LabelSelector{MatchLabels:map[string]string{service: jobs,},MatchExpressions:[]LabelSelectorRequirement{},}: down"}}}
+	if got, want := r.metricLine(0), "queue: unable to get external metric shop/queue/service=jobs: down"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -53,7 +53,7 @@ func (r *Result) metricLine(i int) string {
 	case result.Pending:
 		return name + ": " + ownMetric{r, i}.pendingText() + r.inSurgeWindow(i)
 	case result.Failure != nil:
-		return name + ": " + result.Failure.Message
+		return name + ": " + summary.WithShortSelectors(result.Failure.Message)
 	}
 	text := fmt.Sprintf("%s: %s, target %s", name, r.valueText(spec, result), targetText(spec, result))
 	if result.Groups != nil {

@@ -19,6 +19,14 @@ func TestSamplesText(t *testing.T) {
 		"all from kubelets": {
 			&snapshothorizontal.Samples{KubeletPods: 2}, "  samples        of 2 pods from the kubelets of their nodes\n",
 		},
+		"metrics.k8s.io replaces the nodes": {
+			&snapshothorizontal.Samples{NodesUnread: "connection refused"},
+			"  samples        from metrics.k8s.io instead of the nodes: connection refused\n",
+		},
+		"one node cannot be read": {
+			&snapshothorizontal.Samples{KubeletPods: 1, NodesUnread: "1 of 2 ready pods"},
+			"  samples        of 1 pod from the kubelets of their nodes, 1 of 2 ready pods\n",
+		},
 		"some agents do not answer": {
 			&snapshothorizontal.Samples{
 				AgentPods: 9, KubeletPods: 1, MoreSilentAgents: 3,

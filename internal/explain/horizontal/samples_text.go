@@ -22,6 +22,9 @@ func writeSamples(p *output.Page, s *snapshothorizontal.Samples) {
 			parts = append(parts, fmt.Sprintf("%s from %s", ofPods(from.pods), from.name))
 		}
 	}
+	if text := unreadText(s); text != "" {
+		parts = append(parts, text)
+	}
 	if len(parts) == 0 {
 		parts = []string{"of no pod"}
 	}
@@ -32,6 +35,17 @@ func writeSamples(p *output.Page, s *snapshothorizontal.Samples) {
 	if s.MoreSilentAgents > 0 {
 		p.Detail("no agent", fmt.Sprintf("%d more nodes", s.MoreSilentAgents))
 	}
+}
+
+// unreadText is which nodes cannot be read, and why; empty if all can.
+func unreadText(s *snapshothorizontal.Samples) string {
+	if s != nil && s.NodesUnread != "" && s.AgentPods+s.KubeletPods == 0 {
+		return "from metrics.k8s.io instead of the nodes: " + s.NodesUnread
+	}
+	if s != nil {
+		return s.NodesUnread
+	}
+	return ""
 }
 
 func ofPods(n int) string {

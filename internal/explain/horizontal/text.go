@@ -35,6 +35,7 @@ func (e *Explanation) numbers() []output.Line {
 			next = append(next, output.Line{Label: label, Text: text})
 		}
 	}
+	add("samples", unreadText(e.Step.Snapshot.Samples))
 	add("next change", workload{&e.Result}.followUpText())
 	add("scale-down", e.lowerText())
 	if !e.KnowsHistory {

@@ -22,7 +22,6 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
@@ -118,7 +117,7 @@ func explainedBy(t *testing.T, step *snapshotvertical.Step, set divergence.Set) 
 func TestExplainText(t *testing.T) {
 	k := known()
 	var got bytes.Buffer
-	if err := explainedBy(t, k, divergence.Default).WriteText(&got, output.Form{}); err != nil {
+	if err := explainedBy(t, k, divergence.Default).WriteText(&got, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	const file = "testdata/explained.txt"
@@ -148,7 +147,7 @@ func TestSavedDivergences(t *testing.T) {
 		k.Snapshot.Annotations = map[string]string{snapshot.DivergencesAnnotation: saved}
 		var got bytes.Buffer
 		e := explainedBy(t, k, divergence.QuietStatus|divergence.ImplausibleSamples)
-		if err := e.WriteText(&got, output.Form{}); err != nil {
+		if err := e.WriteText(&got, Style{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		if is := strings.Contains(got.String(), "when the snapshot was saved"); is != want {
@@ -185,7 +184,7 @@ func TestConflictIsExplained(t *testing.T) {
 		},
 	}}
 	var got bytes.Buffer
-	if err := explainedBy(t, k, divergence.Default).WriteText(&got, output.Form{}); err != nil {
+	if err := explainedBy(t, k, divergence.Default).WriteText(&got, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"the WorkloadAutoscaler heap has a utilization target on memory of container app",
@@ -225,7 +224,7 @@ func TestWithoutAnything(t *testing.T) {
 			Time: noon, Target: snapshotvertical.Target{Problem: "spec.targetRef: the object names no workload"},
 		},
 	}
-	if err := explainedBy(t, k, divergence.None).WriteText(&got, output.Form{}); err != nil {
+	if err := explainedBy(t, k, divergence.None).WriteText(&got, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.String(), "names no workload") || !strings.Contains(got.String(), "nothing yet") {
@@ -244,14 +243,14 @@ func TestFeatures(t *testing.T) {
 			Message: message,
 		}}
 		var got bytes.Buffer
-		if err := explainedBy(t, k, divergence.Default).WriteText(&got, output.Form{}); err != nil {
+		if err := explainedBy(t, k, divergence.Default).WriteText(&got, Style{Verbose: true}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		return got.String()
 	}
 	if text := said("nobody says", "Other", "", ""); !strings.Contains(text,
 		"whether the updater has InPlace among its --feature-gates is unknown") ||
-		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
+		!strings.Contains(text, "would be resized in place by the next pass: app requests cpu 50m, less") {
 		t.Errorf("nobody says whether the gate is on:\n%s", text)
 	}
 	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "feature-gates") ||
@@ -261,7 +260,7 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("the updater says that it is off:\n%s", text)
 	}
 	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") ||
-		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
+		!strings.Contains(text, "would be resized in place by the next pass: app requests cpu 50m, less") {
 		t.Errorf("the updater acts and misses nothing:\n%s", text)
 	}
 	k.Snapshot.NoResize = true

@@ -23,7 +23,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
@@ -88,7 +87,7 @@ func inPlace(step *snapshotvertical.Step, mode vpav1.UpdateMode) {
 func TestEachPod(t *testing.T) {
 	evicted, held := "evict OutsideRange ", func(by string) string { return "nothing OutsideRange " + by }
 	waits := held("WaitingForReplacement")
-	const words = "needs an update: a request is outside of the recommended bounds, or missing; blocked: "
+	const words = "needs an update: app requests cpu 50m, less than the lower bound of 150m; blocked: "
 	for why, c := range map[string]struct {
 		change func(*snapshotvertical.Step)
 		want   [3]string
@@ -341,7 +340,7 @@ func TestEachPod(t *testing.T) {
 func textOf(t *testing.T, e *Explanation) string {
 	t.Helper()
 	var text bytes.Buffer
-	if err := e.WriteText(&text, output.Form{}); err != nil {
+	if err := e.WriteText(&text, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()

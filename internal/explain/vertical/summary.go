@@ -17,9 +17,9 @@ func (e *Explanation) Summary() string {
 	if problem := e.Step.Snapshot.Target.Problem; problem != "" && len(e.Published) == 0 {
 		return summary.SentenceOf("Recommends nothing: " + problem)
 	}
-	recommended, verb := e.Published, "Recommends "
-	if len(recommended) == 0 {
-		recommended, verb = e.Recommended.Recommendations, "Is about to recommend "
+	recommended, verb := e.recommendations(), "Recommends "
+	if len(e.Published) == 0 {
+		verb = "Is about to recommend "
 	}
 	if len(recommended) == 0 {
 		return summary.SentenceOf("Recommends nothing" + e.nothing())

@@ -1,14 +1,40 @@
 package vertical
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
+
+// TestShortForm: no more than six lines follow the sentence, with the recommendations, the pod that changes first and
+// why, and the updater.
+func TestShortForm(t *testing.T) {
+	k := known()
+	var got bytes.Buffer
+	if err := explainedBy(t, k, divergence.Default).WriteText(&got, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Recommends cpu 200m and memory 400Mi for container app; the next pass changes 1 of 3 pods: web-1 would be ` +
+		`evicted, because app requests cpu 50m, less than the lower bound of 150m.
+  object         VerticalPodAutoscaler shop/web at 2026-11-20T12:00:00Z
+  target         Deployment/web: 3 pods; mode Recreate
+  checkpoint     cannot be read: web-old: version "v1" instead of v3
+  container      app: cpu 200m, lower bound 150m, upper bound 200m; memory 400Mi, lower bound 300Mi, upper bound 1024Mi
+  pod            web-1 requests app cpu 50m and memory 400Mi
+  updater        state unknown: the file has none; assumed to have just started
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
 
 // TestOutside: the sentence names the request that is outside of the bounds, or missing.
 func TestOutside(t *testing.T) {

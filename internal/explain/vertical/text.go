@@ -24,11 +24,22 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
+// Style has the settings of the printed text.
+type Style struct {
+	output.Form
+	// Verbose prints all that led to the recommendations, and every pod.
+	Verbose bool
+}
+
 // WriteText writes the explanation as text.
-func (e *Explanation) WriteText(w io.Writer, form output.Form) error {
+func (e *Explanation) WriteText(w io.Writer, style Style) error {
 	p := &output.Page{}
 	p.Title(e.Summary())
-	return output.WriteLines(w, append(p.All(), e.Lines()...), form)
+	lines := e.numbers()
+	if style.Verbose {
+		lines = e.Lines()
+	}
+	return output.WriteLines(w, append(p.All(), lines...), style.Form)
 }
 
 // Lines are all that it says beside the sentence.
@@ -38,15 +49,7 @@ func (e *Explanation) Lines() []output.Line {
 	p.Heading("%s  VerticalPodAutoscaler %s/%s", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace,
 		k.Object.Name)
 	e.explainDivergences(p)
-	target := "none"
-	if ref := k.Object.Spec.TargetRef; ref != nil {
-		target = ref.Kind + "/" + ref.Name
-	}
-	pods := "1 pod"
-	if n := len(k.Pods); n != 1 {
-		pods = fmt.Sprintf("%d pods", n)
-	}
-	p.Add("target", "%s: %s; mode %s", target, pods, e.Mode)
+	p.Add("target", "%s", e.targetText())
 	if problem := k.Snapshot.Target.Problem; problem != "" {
 		p.Add("problem", "%s", problem)
 	}
@@ -75,6 +78,17 @@ func (e *Explanation) Lines() []output.Line {
 	return p.All()
 }
 
+func (e *Explanation) targetText() string {
+	target, pods := "none", "1 pod"
+	if ref := e.Step.Object.Spec.TargetRef; ref != nil {
+		target = ref.Kind + "/" + ref.Name
+	}
+	if n := len(e.Step.Pods); n != 1 {
+		pods = fmt.Sprintf("%d pods", n)
+	}
+	return fmt.Sprintf("%s: %s; mode %s", target, pods, e.Mode)
+}
+
 func conflictText(c *conflict.Conflict) string {
 	return fmt.Sprintf("the %s has a utilization target on %s of container %s", c.Horizontal, c.Resource, c.Container)
 }
@@ -83,15 +97,8 @@ func (e *Explanation) explainContainer(p *output.Page, t *recommend.Trace) {
 	p.Add("container", "%s: %d samples of CPU", t.Container, t.Samples)
 	published, isPublished := vertical.RecommendationOf(e.Published, t.Container)
 	for r := range vertical.Resource(vertical.Resources) {
-		switch {
-		case t.Skipped[r]:
-			p.Add("  "+r.String(), "not recommended: a horizontal autoscaler has a utilization target on it")
-			continue
-		case t.Unmeasured[r]:
-			p.Add("  "+r.String(), "not recommended: there is no sample yet")
-			continue
-		case !t.Controlled[r]:
-			p.Add("  "+r.String(), "not controlled")
+		if why := notRecommended(t, r); why != "" {
+			p.Add("  "+r.String(), "%s", why)
 			continue
 		}
 		p.Add("  "+r.String(), "confidence %.2f (days of history with one sample per minute)", t.Confidence[r])
@@ -103,6 +110,19 @@ func (e *Explanation) explainContainer(p *output.Page, t *recommend.Trace) {
 				differenceText(published, r, &t.Estimates[r][estimate.Target]))
 		}
 	}
+}
+
+// notRecommended is why a resource has no recommendation; empty if it has one.
+func notRecommended(t *recommend.Trace, r vertical.Resource) string {
+	switch {
+	case t.Skipped[r]:
+		return "not recommended: a horizontal autoscaler has a utilization target on it"
+	case t.Unmeasured[r]:
+		return "not recommended: there is no sample yet"
+	case !t.Controlled[r]:
+		return "not controlled"
+	}
+	return ""
 }
 
 // stepsText is the way of a number: percentile, margin, confidence, floor, rounding,
@@ -195,9 +215,9 @@ func (e *Explanation) PodSentences(v *update.Verdict) []string {
 	}
 	switch {
 	case v.Action != update.Nothing:
-		say("would be %s by the next pass: %s", done[v.Action], report.Sentence(v.Reason))
+		say("would be %s by the next pass: %s", done[v.Action], e.because(v))
 	case v.Reason != reason.None:
-		say("needs an update: %s; blocked: %s", report.Sentence(v.Reason),
+		say("needs an update: %s; blocked: %s", e.because(v),
 			cmp.Or(report.Sentence(v.BlockedBy), "not reached yet"))
 	default:
 		say("not updated: %s", report.Sentence(v.BlockedBy))

@@ -36,6 +36,14 @@ func (a Autoscaler) InConflict() bool { return a.shows(string(conflict.Condition
 // IsOverridden reports whether the object's status shows another writer of the replica count.
 func (a Autoscaler) IsOverridden() bool { return a.shows(statusreport.ReplicasOverridden) }
 
+// OtherWriter returns the other writer of the replica count that the object's status names; empty if it names none.
+func (a Autoscaler) OtherWriter() string {
+	if !a.IsOverridden() {
+		return ""
+	}
+	return statusreport.OtherWriter(a.Condition(statusreport.ReplicasOverridden).Message)
+}
+
 // ScaledToZero reports whether the object's status shows that its controller scaled the target to zero.
 func (a Autoscaler) ScaledToZero() bool { return a.shows(statusreport.ScaledToZero) }
 

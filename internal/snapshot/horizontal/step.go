@@ -84,7 +84,8 @@ type Snapshot struct {
 	NewerAwaited bool `json:"newerAwaited,omitempty"`
 	// StartUp is the time of the target's pods from their creation until they are ready; absent if it is unknown.
 	StartUp *metav1.Duration `json:"startUp,omitempty"`
-	// Samples is the origin of CPU and memory; absent for metrics.k8s.io, or if it is unknown.
+	// Samples is the origin of CPU and memory; absent for metrics.k8s.io, unless it replaces the nodes' samples, or if it
+	// is unknown.
 	Samples *Samples `json:"samples,omitempty"`
 }
 
@@ -99,6 +100,8 @@ type Samples struct {
 	// SilentAgents did not answer, of nodes with the object's pods. MoreSilentAgents are not named.
 	SilentAgents     []SilentAgent `json:"silentAgents,omitempty"`
 	MoreSilentAgents int           `json:"moreSilentAgents,omitempty"`
+	// NodesUnread is why samples of nodes could not be read, so that metrics.k8s.io replaces them or pods count as missing.
+	NodesUnread string `json:"nodesUnread,omitempty"`
 }
 
 // SilentAgent is an agent that did not answer, and why.

@@ -186,5 +186,5 @@ func (e *evaluation) verticalStep(out io.Writer, step *snapshotvertical.Step) er
 	if e.options.output == "json" {
 		return explanation.WriteJSON(out)
 	}
-	return explanation.WriteText(out, commonflags.Form(out))
+	return explanation.WriteText(out, explainvertical.Style{Verbose: e.options.verbose, Form: commonflags.Form(out)})
 }

@@ -103,7 +103,7 @@ func TestEvaluateErrors(t *testing.T) {
 // TestVerticalDivergences: they are those of the vertical side, and others than the file's are told.
 func TestVerticalDivergences(t *testing.T) {
 	file := verticalScenario
-	got, err := run(t, "", "-f", file, "--divergences", "finite-upper")
+	got, err := run(t, "", "-v", "-f", file, "--divergences", "finite-upper")
 	if err != nil || !strings.Contains(got, "finite-upper here; default when the snapshot was saved") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
 	}

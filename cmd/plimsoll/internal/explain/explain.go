@@ -37,8 +37,8 @@ change its autoscaler.
 The first line is the answer in one sentence: what happens to the replica count, why, what comes
 next and when. The numbers that it rests on follow; --verbose prints for each metric the value, the
 target, which pods count and the proposed replica count, then each limit in order, and which one
-binds. For a VerticalPodAutoscaler explain prints how each recommendation came about, from samples
-to caps, and for each pod why it is changed or not.
+binds. For a VerticalPodAutoscaler it prints how each recommendation came about, from samples to
+caps, and for each pod why it is changed or not.
 
 A workload or a pod stands for its autoscalers.
 
@@ -69,7 +69,7 @@ const explainExample = `  # Why does web have that many pods?
   plimsoll explain hpa/web -n shop --forecast --prometheus-address=http://prometheus.monitoring.svc:9090
 
   # Why does the updater leave these pods alone?
-  plimsoll explain vpa/web -n shop
+  plimsoll explain vpa/web -n shop --verbose
 
   # Save the inputs of the decision, and decide again from the file; also of a vpa
   plimsoll explain hpa/web -n shop --save web.yaml
@@ -112,7 +112,7 @@ func Command() *cobra.Command {
 	flags.BoolVarP(&o.watch, "watch", "w", false, "repeat the explanation until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false,
-		"print all that led to the decision, with every pod that does not count")
+		"print all that led to the decision, with every pod that does not count; of a vpa, all steps and pods")
 	flags.StringVar(&o.decider, "controller", "auto",
 		"the controller that decides on the object: plimsoll, kube-controller-manager, or auto to detect it")
 	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
@@ -392,5 +392,7 @@ func (o *explainOptions) showVertical(e *explainvertical.Explanation) error {
 	if err := o.saveStep(func(w io.Writer) error { return snapshotvertical.Encode(w, e.Step) }); err != nil {
 		return err
 	}
-	return o.print(e, func() error { return e.WriteText(o.out, commonflags.Form(o.out)) })
+	return o.print(e, func() error {
+		return e.WriteText(o.out, explainvertical.Style{Verbose: o.verbose, Form: commonflags.Form(o.out)})
+	})
 }

@@ -26,9 +26,15 @@ func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
 			step.AddError(i, text)
 		}
 	}
-	if hasSamples {
+	switch {
+	case hasSamples:
 		step.AddPodMetrics(d.Scratch.view.PodMetrics(d.Pods, d.Policy.Metrics))
 		step.Snapshot.Samples = samplesOf(d.Scratch.view.Origins(d.Start, d.Pods))
+		if r.unreadable > 0 {
+			step.Snapshot.Samples.NodesUnread = d.Scratch.view.Unreadable().String()
+		}
+	case r.nodesUnread != "":
+		step.Snapshot.Samples = &snapshothorizontal.Samples{NodesUnread: r.nodesUnread}
 	}
 }
 

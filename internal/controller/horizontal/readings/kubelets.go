@@ -48,6 +48,9 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 		from = monitor.SourceAgent
 	}
 	r.Series.Readings.WithLabelValues(from).Inc()
+	if now == nodeUnreadable {
+		result.nodesUnread = err.Error()
+	}
 	last := d.Record.fallback
 	r.setFallback(d.Record, now)
 	if last == now || now == notPermitted {

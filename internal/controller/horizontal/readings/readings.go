@@ -245,6 +245,8 @@ type Result struct {
 	answers []answer
 	// unreadable pods count as missing because their nodes cannot be read.
 	unreadable int
+	// nodesUnread is why metrics.k8s.io replaces the samples of nodes; empty if it does not.
+	nodesUnread string
 }
 
 // Took returns the latency of the response for a metric.

@@ -3,13 +3,13 @@ package scaling
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -28,8 +28,7 @@ func (s *Scaler) OverriddenBy(r *Record, autoscaler observehorizontal.Autoscaler
 	case s.FieldManager:
 		by = "another process with the field manager " + by
 	}
-	return fmt.Sprintf("%s sets the replica count of %s too, so that plimsoll writes it once in a sync period at most; "+
-		"leave the replica count to one of the two", by, autoscaler.TargetName())
+	return statusreport.Overridden(by, autoscaler.TargetName())
 }
 
 // writerOf returns the field manager that set the target's replica count last; empty if it is unknown. The scale does

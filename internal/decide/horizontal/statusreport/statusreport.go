@@ -66,6 +66,24 @@ func (r *Report) Withdraw(reason string) {
 // event. The condition is absent until it is first True.
 const ReplicasOverridden = "ReplicasOverridden"
 
+// setsToo is behind the other writer in the message of ReplicasOverridden.
+const setsToo = " sets the replica count of "
+
+// Overridden is the message of ReplicasOverridden.
+func Overridden(by, target string) string {
+	return by + setsToo + target + " too, so that plimsoll writes it once in a sync period at most; " +
+		"leave the replica count to one of the two"
+}
+
+// OtherWriter is the other writer in the message of ReplicasOverridden; empty if it is another message.
+func OtherWriter(message string) string {
+	by, _, isThere := strings.Cut(message, setsToo)
+	if !isThere {
+		return ""
+	}
+	return by
+}
+
 // Show sets a condition that exists only while it is True, and once when it turns False.
 func (r *Report) Show(kind string, isTrue, isShown bool, reason, message string) {
 	if isTrue || isShown {

@@ -134,8 +134,7 @@ func (w *writer) assumed(r *metric.Result) string {
 func (w *writer) withoutSample(r *metric.Result, lacking int) string {
 	yet := ""
 	for i, g := range r.Groups {
-		isNew := i >= len(w.Pods) || w.Pods[i].StartTime.IsZero() || w.At.Sub(w.Pods[i].StartTime) < firstSample
-		if g == metric.Missing && isNew {
+		if g == metric.Missing && (i >= len(w.Pods) || w.age(i) < firstSample) {
 			yet = " yet"
 		}
 	}
@@ -146,9 +145,20 @@ func (w *writer) withoutSample(r *metric.Result, lacking int) string {
 	return w.podsIn(r, metric.Missing, "has no sample"+yet, "have no sample"+yet)
 }
 
+// age is for how long a pod has run; 0 if that is not known.
+func (w *writer) age(pod int) time.Duration {
+	if w.Pods[pod].StartTime.IsZero() {
+		return 0
+	}
+	return w.At.Sub(w.Pods[pod].StartTime)
+}
+
 // firstSample is how long a pod may be without a sample after its start: metrics-server has one after two of its
-// resolutions, which are 15 s by default and often a minute.
-const firstSample = 3 * time.Minute
+// resolutions, which are 15 s by default and often a minute. Most pods have one after oftenSampled.
+const (
+	firstSample  = 3 * time.Minute
+	oftenSampled = time.Minute
+)
 
 // withoutContainer is how many pods do not have the container that metric i names.
 func (w *writer) withoutContainer(i int) string {

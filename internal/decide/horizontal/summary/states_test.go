@@ -163,6 +163,11 @@ func TestPodsOfATarget(t *testing.T) {
 			Pods: readyPods(len(values)), Readings: []metric.Reading{{Samples: samples(values...)}},
 		})
 	}
+	startedBefore := func(age time.Duration) Input {
+		in := of(3, 400, 400, -1)
+		in.Pods[2].StartTime = in.Decision.At.Add(-age)
+		return in
+	}
 	old, recent := of(7, 3000, 3000, 3000), of(7, 3000, 3000, 3000)
 	old.State.Count = history.Count{Replicas: 7, IsKnown: true, ChangedAt: noon.Add(-time.Minute)}
 	recent.State.Count = history.Count{Replicas: 7, IsKnown: true, ChangedAt: noon.Add(30 * time.Second)}
@@ -170,8 +175,10 @@ func TestPodsOfATarget(t *testing.T) {
 		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas.": recent,
 		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas (kubectl get events may " +
 			"say why).": old,
-		"Stays at 2: memory is at 100 % of its target; 5 pods count for 2 replicas.": of(2, 1000, 1000, 1000, 1000, 1000),
-		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample.":  of(3, 400, 400, -1),
+		"Stays at 2: memory is at 100 % of its target; 5 pods count for 2 replicas.":    of(2, 1000, 1000, 1000, 1000, 1000),
+		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample.":     of(3, 400, 400, -1),
+		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample yet.": startedBefore(time.Minute),
+		"Scales from 3 to 2: memory is at 40 % of its target.":                          startedBefore(time.Minute - time.Second),
 	})
 }
 
@@ -199,7 +206,7 @@ func TestShortSelectors(t *testing.T) {
 		"&LabelSelector{MatchLabels:map[string]string{app: a,example.com/x: b,}" + none: "app=a,example.com/x=b",
 		"nil": "nil",
 	} {
-		if got := withShortSelectors(begin + selector + end); got != begin+want+end {
+		if got := WithShortSelectors(begin + selector + end); got != begin+want+end {
 			t.Errorf("got  %s\nwant %s", got, begin+want+end)
 		}
 	}
@@ -222,11 +229,14 @@ func TestStatesWithoutMetrics(t *testing.T) {
 	daemon := queueOf(mode.Active)
 	unscalable := queued(0, 0)
 	unscalable.Target.Error = "the server could not find the requested resource"
+	unscaled := played(&daemon, []int{0}, unscalable)
+	daemonSet := unscaled
+	daemonSet.TargetKind = "DaemonSet"
 	checkSentences(t, map[string]Input{
 		"Stays at 5: the mode is Paused, with paused.replicas 5.": played(&paused, []int{0}, queued(5, 50)),
 		"Stays at 1: it has no metrics, and minReplicas is 1; schedule \"evening\" starts at 17:00:00 with minReplicas " +
 			"4.": played(&scheduled, []int{0}, horizontal.Observation{Target: horizontal.Target{SpecReplicas: 1}}),
-		"Does nothing: the kind of its target cannot be scaled (the server could not find the requested resource).": played(
-			&daemon, []int{0}, unscalable),
+		"Does nothing: the kind of its target cannot be scaled.":                 unscaled,
+		"Does nothing: its target is of kind DaemonSet, which cannot be scaled.": daemonSet,
 	})
 }

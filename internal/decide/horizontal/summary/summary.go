@@ -3,6 +3,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,8 @@ type Input struct {
 	LimitedSince time.Time
 	// SyncPeriod is the object's; zero for the default.
 	SyncPeriod time.Duration
+	// TargetKind is the kind of the target, and OtherWriter the other writer of its replica count.
+	TargetKind, OtherWriter string
 }
 
 // Sentence is a decision in one sentence.
@@ -68,14 +71,17 @@ func (w *writer) expected(text string) string {
 	return fmt.Sprintf("; the forecast asks for %d", asks)
 }
 
-// unsampled names the pods that have been without a sample for long, where the count is the same with them.
+// unsampled names the pods without a sample, where the count is the same with them. The first samples of new pods are
+// on their way.
 func (w *writer) unsampled(text string) string {
 	r := w.winningMetric()
 	if r == nil || r.Counts.Missing == 0 || r.NoContainer > 0 || strings.Contains(text, " no sample") {
 		return ""
 	}
-	if lacking := w.withoutSample(r, 0); !strings.HasSuffix(lacking, " yet") {
-		return "; " + lacking
+	for i, g := range r.Groups {
+		if g == metric.Missing && i < len(w.Pods) && w.age(i) >= oftenSampled {
+			return "; " + w.withoutSample(r, 0)
+		}
 	}
 	return ""
 }
@@ -129,7 +135,7 @@ func (w *writer) contested() string {
 	if w.State == nil || !w.State.Overrides.IsContested(w.At, trigger.LoweringPeriod) {
 		return ""
 	}
-	return "; another writer sets the replica count too"
+	return "; " + cmp.Or(w.OtherWriter, "another writer") + " sets the replica count too"
 }
 
 // Between is the sentence of a decision without its history, with which it may come to least or to most replicas.
@@ -177,10 +183,7 @@ func (w *writer) mayAnnounce() bool {
 func (w *writer) text() string {
 	switch refusal := w.Refusal; {
 	case w.Branch == horizontal.BranchNoScale:
-		if strings.Contains(w.Target.Error, noResource) {
-			return fmt.Sprintf("Does nothing: the kind of its target cannot be scaled (%s)", w.Target.Error)
-		}
-		return "Does nothing: the scale of its target cannot be read: " + w.Target.Error
+		return "Does nothing: " + w.noScale()
 	case refusal.Reason != "":
 		return fmt.Sprintf("Stays at %d: %s%s", w.Current, strings.TrimRight(refusal.Message, "."), w.ifActive())
 	case w.WriteError != "" && w.Rescale:
@@ -199,6 +202,16 @@ func (w *writer) text() string {
 // noResource is in the API server's response for a scale subresource that the kind does not have. For an object that
 // does not exist, it has the object's name.
 const noResource = "the server could not find the requested resource"
+
+func (w *writer) noScale() string {
+	switch isKind := strings.Contains(w.Target.Error, noResource); {
+	case isKind && w.TargetKind != "":
+		return "its target is of kind " + w.TargetKind + ", which cannot be scaled"
+	case isKind:
+		return "the kind of its target cannot be scaled"
+	}
+	return "the scale of its target cannot be read: " + w.Target.Error
+}
 
 // paused is the sentence of mode Paused.
 func (w *writer) paused() string {

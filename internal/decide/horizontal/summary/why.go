@@ -130,7 +130,7 @@ func (w *writer) cause(i int) string {
 	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
 		return w.pendingText()
 	}
-	return withShortSelectors(r.Failure.Message)
+	return WithShortSelectors(r.Failure.Message)
 }
 
 // areAllPending reports whether there are pods and none of them runs: its kubelet has nothing to report.

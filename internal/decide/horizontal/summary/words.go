@@ -152,15 +152,15 @@ const (
 	goSelectorEnd = "},MatchExpressions:[]LabelSelectorRequirement{},}"
 )
 
-// withShortSelectors is a message with its selectors as kubectl takes them: service=jobs.
-func withShortSelectors(message string) string {
+// WithShortSelectors is a message with its selectors as kubectl takes them: service=jobs.
+func WithShortSelectors(message string) string {
 	before, rest, isThere := strings.Cut(message, goSelector)
 	labels, after, isWhole := strings.Cut(rest, goSelectorEnd)
 	if !isThere || !isWhole {
 		return message
 	}
 	labels = strings.ReplaceAll(strings.TrimSuffix(labels, ","), ": ", "=")
-	return before + labels + withShortSelectors(after)
+	return before + labels + WithShortSelectors(after)
 }
 
 // clock is a time of the day, with the date if that is not today.

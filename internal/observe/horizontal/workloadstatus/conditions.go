@@ -13,7 +13,8 @@ import (
 // conditions returns those that an HPA has too, after those that summarize them.
 func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition {
 	// The message of Ready alone is no reason to write a status: the sentence is as of the last write, as numbers are.
-	all := statusreport.Overall(w.Status.Conditions, w.mode(), summary.Of(summary.Input{Decision: w.Decision}).Text)
+	in := summary.Input{Decision: w.Decision, TargetKind: a.Target().Kind}
+	all := statusreport.Overall(w.Status.Conditions, w.mode(), summary.Of(in).Text)
 	for i := range all {
 		all[i].Since = w.Decision.At
 		shown := meta.FindStatusCondition(a.Workload.Status.Conditions, all[i].Type)

@@ -59,7 +59,7 @@ func TestExplains(t *testing.T) {
 	startOwn(t, s)
 
 	t.Run("text", func(t *testing.T) {
-		stdout, stderr, code := explain(t, s)
+		stdout, stderr, code := explain(t, s, "--verbose")
 		if code != 0 {
 			t.Fatalf("exit status %d: %s", code, stderr)
 		}
@@ -93,7 +93,7 @@ func TestExplains(t *testing.T) {
 	t.Run("rights", func(t *testing.T) { lackRights(t, s) })
 	t.Run("another mode", func(t *testing.T) {
 		s.Kubectl("patch", "vpa", "web", "--type=merge", "-p", `{"spec":{"updatePolicy":{"updateMode":"Recreate"}}}`)
-		stdout, _, _ := explain(t, s)
+		stdout, _, _ := explain(t, s, "--verbose")
 		// With next to no history nearly everything is good enough.
 		wantWords(t, stdout, "mode Recreate", "not updated: the pods' requests are within the recommended bounds")
 	})

@@ -1,7 +1,6 @@
 package vertical
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -11,18 +10,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/output"
-	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
-
-func textOf(t *testing.T, k *snapshotvertical.Step) string {
-	t.Helper()
-	var got bytes.Buffer
-	if err := explainedBy(t, k, divergence.Default).WriteText(&got, output.Form{}); err != nil {
-		t.Fatal(err)
-	}
-	return got.String()
-}
 
 // TestVoidPolicies: policies for containers that no pod has are named, unless they leave the container out.
 func TestVoidPolicies(t *testing.T) {
@@ -34,7 +22,7 @@ func TestVoidPolicies(t *testing.T) {
 		{ContainerName: "app"}, {ContainerName: "server"}, {ContainerName: "mesh"}, {ContainerName: "*"},
 		{ContainerName: "proxy", Mode: ptr.To(vpav1.ContainerScalingModeOff)},
 	}
-	text := textOf(t, k)
+	text := textOf(t, explainedBy(t, k, divergence.Default))
 	for _, want := range []string{
 		"the policy for server has no effect: no pod has such a container",
 		"the policy for mesh has no effect: init containers are not sized",
@@ -46,7 +34,7 @@ func TestVoidPolicies(t *testing.T) {
 	if n := strings.Count(text, "has no effect"); n != 2 {
 		t.Errorf("%d policies have no effect, want 2:\n%s", n, text)
 	}
-	if k.Pods = nil; strings.Contains(textOf(t, k), "has no effect") {
+	if k.Pods = nil; strings.Contains(textOf(t, explainedBy(t, k, divergence.Default)), "has no effect") {
 		t.Error("without pods, no container is known to be absent")
 	}
 }
@@ -65,7 +53,7 @@ func TestContainerThatAdmissionDidNotSee(t *testing.T) {
 		pod.Status.ContainerStatuses = nil
 		pod.Annotations = map[string]string{observevertical.AnnotationObserved: "app"}
 	}
-	text := textOf(t, k)
+	text := textOf(t, explainedBy(t, k, divergence.Default))
 	if want := "side memory: 400Mi published; no change by admission, which did not see the container"; !strings.Contains(
 		text, want) || strings.Contains(text, "the pods request what is recommended") {
 		t.Errorf("want %q:\n%s", want, text)

@@ -68,15 +68,21 @@ func outsidePodRange(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
 		for _, v := range c.VerticalsOf(w) {
-			for _, name := range sized {
-				least, most := c.Bounds(w, corev1.LimitTypePod, name)
-				if why := outsidePod(v, w, name, least, most); why != "" {
-					found = append(found, Finding{
-						Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"}, Why: why,
-						Remedy: "Change one of both: no recommendation can be within them.",
-					})
-				}
-			}
+			found = append(found, outsidePodRangeOf(c, v, w)...)
+		}
+	}
+	return found
+}
+
+func outsidePodRangeOf(c *objects.Collection, v *objects.Vertical, w *objects.Workload) []Finding {
+	var found []Finding
+	for _, name := range sized {
+		least, most := c.Bounds(w, corev1.LimitTypePod, name)
+		if why := outsidePod(v, w, name, least, most); why != "" {
+			found = append(found, Finding{
+				Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"}, Why: why,
+				Remedy: "Change one of both: no recommendation can be within them.",
+			})
 		}
 	}
 	return found

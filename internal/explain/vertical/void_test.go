@@ -10,7 +10,6 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // TestVoidPolicies: policies for containers that no pod has are named, unless they leave the container out.

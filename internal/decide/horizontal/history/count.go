@@ -20,10 +20,6 @@ type Count struct {
 // Observe records the count and how many pods there are. A count that differs from the last one is another writer's
 // change.
 func (c *Count) Observe(now time.Time, replicas, pods int32) {
-	if c.ChangedAt.After(now) {
-		// It was recorded by a clock that is ahead, such as an earlier controller's in status.lastScaleTime.
-		c.ChangedAt, c.EffectiveAt = now, now
-	}
 	if c.IsKnown && replicas != c.Replicas {
 		c.Change(now, replicas)
 		c.IsForeign = true

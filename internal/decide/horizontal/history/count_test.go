@@ -43,18 +43,3 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
-
-// TestCountOfAClockThatWasAhead: a change that a clock an hour ahead recorded counts as one of now, and later as that.
-// Otherwise no sample would be newer for an hour.
-func TestCountOfAClockThatWasAhead(t *testing.T) {
-	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	ahead := now.Add(time.Hour)
-	c := Count{ChangedAt: ahead, EffectiveAt: ahead}
-	for range 3 {
-		c.Observe(now, 10, 10)
-		now = now.Add(time.Second)
-	}
-	if want := now.Add(-3 * time.Second); !c.ChangedAt.Equal(want) || !c.EffectiveAt.Equal(want) || c.IsForeign {
-		t.Errorf("%+v, want %s", c, want)
-	}
-}

@@ -87,7 +87,9 @@ func TestPendingPods(t *testing.T) {
 		}}
 		o.Target.SpecReplicas = 2
 		o.Readings = []metric.Reading{{Error: "no such server"}}
-		if got := Of(played(&p, []int{0}, o)).Text; got != want {
+		in := played(&p, []int{0}, o)
+		in.Target.StatusReplicas = int32(len(o.Pods))
+		if got := Of(in).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -88,7 +88,7 @@ func TestPendingPods(t *testing.T) {
 		o.Target.SpecReplicas = 2
 		o.Readings = []metric.Reading{{Error: "no such server"}}
 		in := played(&p, []int{0}, o)
-		in.Target.StatusReplicas = int32(len(o.Pods))
+		in.Decision.Target.StatusReplicas = int32(len(o.Pods))
 		if got := Of(in).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

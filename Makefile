@@ -50,10 +50,10 @@ MODULES := . internal/dev test/oracle test/chart test/ui tools/codegen tools/e2e
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
 
-# The tests of these packages start clusters. They wait more than they compute: three packages at a time use less than half of two
-# cores.
+# The tests of these packages start clusters. They wait more than they compute: four packages at a time leave two cores time for
+# the tests that only compute.
 CLUSTERED := /internal/dev/(test/integration(/|$$)|devcluster$$)
-AT_A_TIME := 3
+AT_A_TIME := 4
 # Those that take longest start first, or the last one would run alone for minutes.
 LONGEST := handover forecast direct vertical/whole faults workloadautoscaler/scaling scaling vertical/recommender migrate
 

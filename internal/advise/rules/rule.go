@@ -99,8 +99,8 @@ type Unexamined struct {
 func All() []*Rule {
 	var all []*Rule
 	for _, theme := range [][]*Rule{
-		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), valueRules(),
-		behaviorRules(), budgetRules(), probeRules(),
+		inputRules(), invalidRules(), targetRules(), selectorRules(), requestRules(), limitRules(), boundRules(),
+		valueRules(), behaviorRules(), budgetRules(), probeRules(),
 		verticalRules(), allowedRules(), evictionRules(), sizeRules(), usageRules(), loadRules(),
 	} {
 		all = append(all, theme...)

@@ -72,6 +72,11 @@ func targetRules() []*Rule {
 				"nothing.",
 			Source: vpaDocs, Needs: []string{objects.VPA, objects.ReplicaSet, objects.Job}, Check: checkControlled,
 		},
+	}
+}
+
+func selectorRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "selector-matches-others", Level: Error, Title: "The selector matches other workloads' pods",
 			Why: "An HPA counts every pod that its target's selector matches. Pods of a Job with the same " +

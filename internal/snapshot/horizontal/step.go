@@ -100,7 +100,8 @@ type Samples struct {
 	// SilentAgents did not answer, of nodes with the object's pods. MoreSilentAgents are not named.
 	SilentAgents     []SilentAgent `json:"silentAgents,omitempty"`
 	MoreSilentAgents int           `json:"moreSilentAgents,omitempty"`
-	// NodesUnread is why samples of nodes could not be read, so that metrics.k8s.io replaces them or pods count as missing.
+	// NodesUnread is why samples of nodes could not be read, so that metrics.k8s.io replaces them or pods count as
+	// missing.
 	NodesUnread string `json:"nodesUnread,omitempty"`
 }
 

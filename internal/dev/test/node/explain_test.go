@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 			s.eventually(patience, c.want, func(ctx context.Context) error {
 				out, err := s.explain(ctx, kubeconfig, c.subject)
 				if !strings.Contains(out, c.want) {
-					return fmt.Errorf("%v: %s", err, out)
+					return fmt.Errorf("%w: %s", err, out)
 				}
 				t.Logf("%v\n%s", err, out)
 				return nil
@@ -88,7 +88,7 @@ func TestLeaderEnds(t *testing.T) {
 		}
 		out, err := s.explain(ctx, kubeconfig, "hpa/web")
 		if !strings.Contains(out, "history        read from the controller") {
-			return fmt.Errorf("%v: %s", err, out)
+			return fmt.Errorf("%w: %s", err, out)
 		}
 		t.Logf("%s after %s got SIGTERM, %s explains", time.Since(began).Round(100*time.Millisecond), was, is)
 		return nil

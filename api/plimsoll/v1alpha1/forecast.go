@@ -3,18 +3,16 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Forecast configures scaling by the load of earlier days.
+//
+// +kubebuilder:validation:XValidation:rule=`self.mode != 'Off' || (!has(self.wasteLimitPercent) && !has(self.shortageCostFactor))`,message="must be Preview or Active beside wasteLimitPercent and shortageCostFactor",fieldPath=".mode"
 type Forecast struct {
 	// Active raises the replica count before the load comes, if on the last days that would have been worth the wasted
-	// pods: shortageCostFactor weighs the two. Preview, the default, computes and shows the same, and raises nothing. Off
-	// learns nothing.
-	// +optional
-	// +kubebuilder:default=Preview
-	Mode ForecastMode `json:"mode,omitempty"`
+	// pods: shortageCostFactor weighs the two. Preview computes and shows the same, and raises nothing. Off learns nothing.
+	Mode ForecastMode `json:"mode"`
 
 	// The most that the forecast may waste, in percent of all pod-minutes. A forecast that
 	// would have wasted more on the last days raises nothing. The default is 5.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	WasteLimitPercent *int32 `json:"wasteLimitPercent,omitempty"`
@@ -22,7 +20,6 @@ type Forecast struct {
 	// How many wasted pod-minutes are as bad as one pod-minute of missing capacity. The higher it is, the sooner a
 	// forecast raises the count. The default is 10.
 	// +optional
-	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	ShortageCostFactor *int32 `json:"shortageCostFactor,omitempty"`

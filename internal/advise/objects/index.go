@@ -39,16 +39,14 @@ type index struct {
 	horizontals map[*Workload][]*Horizontal
 	verticals   map[*Workload][]*Vertical
 	// sizers are the VPAs that refer to something, whether it is here or not.
-	sizers    map[reference][]*Vertical
-	workloads labelled[*Workload]
-	pods      labelled[*Running]
-	budgets   map[*Workload][]*Budget
-	covered   map[*Budget][]*Workload
-	own       map[*Workload][]*Running
-	ranges    map[string][]*Range
-	// rangesAnywhere are those of which the manifests name no namespace.
-	rangesAnywhere []*Range
-	daemonSets     []*Workload
+	sizers     map[reference][]*Vertical
+	workloads  labelled[*Workload]
+	pods       labelled[*Running]
+	budgets    map[*Workload][]*Budget
+	covered    map[*Budget][]*Workload
+	own        map[*Workload][]*Running
+	ranges     map[string][]*Range
+	daemonSets []*Workload
 }
 
 // sizes are how many objects an index was made of.
@@ -86,9 +84,6 @@ func (c *Collection) indexed() *index {
 	}
 	for _, r := range c.Ranges {
 		x.ranges[r.Namespace] = append(x.ranges[r.Namespace], r)
-		if r.hasNoNamespace {
-			x.rangesAnywhere = append(x.rangesAnywhere, r)
-		}
 	}
 	x.addAutoscalers(c)
 	x.addBudgets(c)

@@ -5,27 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// rangesOf are the LimitRanges of a workload's namespace. As with targets, one of which the manifest names no namespace
-// is for all, and a workload without one is in the only namespace that has LimitRanges.
-func (c *Collection) rangesOf(w *Workload) []*Range {
-	x := c.indexed()
-	own := x.ranges[w.Namespace]
-	switch {
-	case len(own) > 0 || w.Place.File == "":
-		return own
-	case !w.hasNoNamespace:
-		return x.rangesAnywhere
-	case len(x.ranges) == 1:
-		for _, only := range x.ranges {
-			return only
-		}
-	}
-	return nil
-}
-
 // eachItem visits the items of one type of the workload's LimitRanges.
 func (c *Collection) eachItem(w *Workload, of corev1.LimitType, visit func(*corev1.LimitRangeItem) (isEnough bool)) {
-	for _, r := range c.rangesOf(w) {
+	for _, r := range c.indexed().ranges[w.Namespace] {
 		for i := range r.Limits {
 			if r.Limits[i].Type == of && visit(&r.Limits[i]) {
 				return

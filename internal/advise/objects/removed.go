@@ -77,9 +77,11 @@ func removalOf(o *Object) *Removed {
 // isUnknownToKubernetes reports whether the object is of a group of Kubernetes itself, whose kinds are known.
 func isUnknownToKubernetes(o *Object) bool {
 	isNamed := o.APIVersion != "" && o.Kind != ""
-	return isNamed && o.APIVersion+" "+o.Kind != "v1 ReplicationController" &&
-		slices.Contains(builtIn, groupOf(o.APIVersion))
+	return isNamed && !slices.Contains(ofCore, o.Kind) && slices.Contains(builtIn, groupOf(o.APIVersion))
 }
+
+// ofCore are kinds of version v1: OpenShift serves its DeploymentConfigs there as well.
+var ofCore = []string{"ReplicationController", "DeploymentConfig"}
 
 // builtIn are the groups whose kinds Kubernetes itself has, as far as they matter here.
 var builtIn = []string{"", "extensions", "apps", "autoscaling", "batch", "policy"}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
@@ -17,15 +18,18 @@ var backlogs = []string{
 	"servicebus", "redis-list", "redis-streams", "beanstalkd", "pulsar", "artemis", "activemq",
 }
 
-// noBacklogs are parts of the names of times and shares: for these there is no amount that one pod should have.
+// noBacklogs are words in the names of times and shares: for these there is no amount that one pod should have.
 var noBacklogs = []string{
-	"latency", "seconds", "duration", "_age", "_time", "utilization", "utilisation", "percent", "ratio", "quantile",
+	"latency", "seconds", "duration", "age", "time", "utilization", "utilisation", "percent", "percentage", "ratio",
+	"quantile",
 }
 
 func isBacklog(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "flag", "")
 	isIn := func(part string) bool { return strings.Contains(name, part) }
-	return slices.ContainsFunc(backlogs, isIn) && !slices.ContainsFunc(noBacklogs, isIn)
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) })
+	isNone := func(word string) bool { return slices.Contains(noBacklogs, word) }
+	return slices.ContainsFunc(backlogs, isIn) && !slices.ContainsFunc(words, isNone)
 }
 
 // loadMetric is a metric of a load that is not measured in pods.
@@ -48,9 +52,7 @@ func loadMetricOf(h *objects.Horizontal, i int) (loadMetric, bool) {
 			query, _ := trigger["query"].(string)
 			mode, _ := trigger["mode"].(string)
 			found.meaning += " " + query
-			if mode == "ExpectedQueueConsumptionTime" { // of RabbitMQ
-				found.meaning = "seconds"
-			}
+			return found, mode != "ExpectedQueueConsumptionTime" // Of RabbitMQ, in seconds.
 		}
 		return found, true
 	case m.Object != nil:

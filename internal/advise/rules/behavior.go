@@ -211,6 +211,9 @@ func removesAll(h *objects.Horizontal, r *autoscalingv2.HPAScalingRules) bool {
 		return p.Type == autoscalingv2.PercentScalingPolicy && p.Value >= 100 ||
 			p.Type == autoscalingv2.PodsScalingPolicy && p.Value >= h.Spec.MaxReplicas-h.MinReplicas()
 	}
+	if h.Spec.MaxReplicas <= h.MinReplicas() {
+		return false
+	}
 	if r.SelectPolicy != nil && *r.SelectPolicy == autoscalingv2.MinChangePolicySelect {
 		return !slices.ContainsFunc(r.Policies, func(p autoscalingv2.HPAScalingPolicy) bool { return !allows(p) })
 	}

@@ -148,7 +148,7 @@ func checkTwoBudgets(c *objects.Collection) []Finding {
 	for _, w := range c.Workloads {
 		budgets := c.BudgetsOf(w)
 		for i := 1; i < len(budgets) && c.Root(w) == w; i++ {
-			if told[budgets[i]] {
+			if told[budgets[i]] || !areApplied(c, budgets[0], budgets[i]) {
 				continue
 			}
 			told[budgets[i]] = true
@@ -161,6 +161,12 @@ func checkTwoBudgets(c *objects.Collection) []Finding {
 		}
 	}
 	return found
+}
+
+// areApplied reports whether both are surely in one namespace: files without namespaces may be of two releases.
+func areApplied(c *objects.Collection, one, other *objects.Budget) bool {
+	return c.IsCluster || one.NamedNamespace() != "" && one.NamedNamespace() == other.NamedNamespace() ||
+		one.Place.File == other.Place.File
 }
 
 // forbids says why a budget forbids every eviction, and by which field.

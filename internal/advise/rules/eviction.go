@@ -32,9 +32,8 @@ func evictionRules() []*Rule {
 			Name: "fixed-heap", Level: Advice, Title: "A VPA sizes the memory of a program with a fixed heap",
 			Why: "Java reads -Xmx, or -XX:MaxRAMPercentage and the memory limit, when it starts. With -Xmx more memory is " +
 				"never used, and less ends in running out of memory. With a percentage more memory is used after a restart " +
-				"only, which mode InPlace does not make. So do Node.js, .NET and VictoriaMetrics with such settings, and " +
-				"programs with an environment variable of limits.memory. The rule reports none of these where limits stay " +
-				"(RequestsOnly), or where the container's resizePolicy restarts it.",
+				"only, which mode InPlace does not make. So do Node.js, .NET and VictoriaMetrics with such settings. The " +
+				"rule reports none of these where limits stay (RequestsOnly), or where the container's resizePolicy restarts it.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, Check: checkFixedHeap,
 		},
 	}
@@ -65,15 +64,34 @@ func checkEvictionRequirements(c *objects.Collection) []Finding {
 			if !v.Evicts() || v.Spec.UpdatePolicy == nil || len(v.Spec.UpdatePolicy.EvictionRequirements) == 0 {
 				continue
 			}
-			if why := voidRequirement(c, v, w); why != "" {
-				found = append(found, Finding{
-					Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "evictionRequirements"}, Why: why,
-					Remedy: "Let each container request CPU and memory, and name resources that the VPA controls.",
-				})
+			remedy := "Let each container request CPU and memory, and name resources that the VPA controls."
+			why := contradiction(v)
+			if why != "" {
+				remedy = "Take one of both away."
+			} else if why = voidRequirement(c, v, w); why == "" {
+				continue
 			}
+			found = append(found, Finding{
+				Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "evictionRequirements"}, Why: why, Remedy: remedy,
+			})
 		}
 	}
 	return found
+}
+
+// contradiction says which two requirements no pod meets; empty without such.
+func contradiction(v *objects.Vertical) string {
+	all := v.Spec.UpdatePolicy.EvictionRequirements
+	for i, r := range all {
+		for _, other := range all[:i] {
+			if len(r.Resources) == 1 && slices.Equal(r.Resources, other.Resources) &&
+				r.ChangeRequirement != other.ChangeRequirement {
+				return fmt.Sprintf("The target of %s cannot be both higher and lower than the request, so no pod is evicted.",
+					r.Resources[0])
+			}
+		}
+	}
+	return ""
 }
 
 // voidRequirement says why the requirements do not decide anything; empty if they do.
@@ -86,13 +104,6 @@ func voidRequirement(c *objects.Collection, v *objects.Vertical, w *objects.Work
 		}
 	}
 	for _, r := range v.Spec.UpdatePolicy.EvictionRequirements {
-		for _, other := range v.Spec.UpdatePolicy.EvictionRequirements {
-			if len(r.Resources) == 1 && slices.Equal(r.Resources, other.Resources) &&
-				r.ChangeRequirement != other.ChangeRequirement {
-				return fmt.Sprintf("The target of %s cannot be both higher and lower than the request, so no pod is evicted.",
-					r.Resources[0])
-			}
-		}
 		isControlled := func(name corev1.ResourceName) bool {
 			return slices.ContainsFunc(w.Sized(), func(container objects.Container) bool {
 				return v.PolicyFor(container.Name).Controls(name)
@@ -141,9 +152,11 @@ func maximumHeap(c *corev1.Container) string {
 	for i := range c.Env {
 		texts = append(texts, c.Env[i].Value)
 	}
-	for _, setting := range []string{"-Xmx", "MaxHeapSize=", "max-old-space-size", "max_old_space_size"} {
-		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, setting) }) {
-			return strings.TrimSuffix(setting, "=")
+	for _, setting := range []string{"-Xmx", "MaxHeapSize=", "max-old-space-size=", "max_old_space_size="} {
+		name := strings.TrimSuffix(setting, "=")
+		isSet := func(text string) bool { return strings.Contains(text, setting) || strings.HasSuffix(text, name) }
+		if slices.ContainsFunc(texts, isSet) {
+			return name
 		}
 	}
 	return ""

@@ -195,6 +195,9 @@ func refusals(
 	var found []Finding
 	at := map[string]int{}
 	for _, err := range errs {
+		if text, isText := err.BadValue.(string); isText && strings.Contains(text, "${") {
+			continue // A variable of Flux or of a shell, which is replaced before the API server sees it.
+		}
 		where := objects.ParseField(err.Field)
 		why := err.ErrorBody() + "."
 		if i, known := at[err.Field]; known {

@@ -14,8 +14,8 @@ const (
 	manyRequests = 100
 )
 
-// beyondMachine compares the target of containers without limits with what there can be; false if it can be exceeded,
-// or that is not known.
+// beyondMachine compares the target of containers without limits with what they request; false if it can be exceeded, or
+// that is not known. Nodes do not count: larger ones may come.
 func beyondMachine(
 	c *objects.Collection, h *objects.Horizontal, w *objects.Workload, t resourceTarget,
 ) (Finding, bool) {
@@ -25,12 +25,6 @@ func beyondMachine(
 	}
 	target := value.AsApproximateFloat64()
 	f := Finding{Object: &h.Object, Field: t.field.In("target", "averageValue")}
-	if total, _, known := roomiest(c, w, t.name); known && target*tolerance > total.AsApproximateFloat64() {
-		f.Why = fmt.Sprintf("No node has more than %s of %s; scaling up begins 10 %% beyond %s%s.", total.String(), t.name,
-			value.String(), meant(t.name, value, total))
-		f.Remedy = "Name how much one pod should use."
-		return f, true
-	}
 	request, known := requested(c, w, t)
 	if t.name != corev1.ResourceCPU || !known || target < manyCPUs ||
 		target < manyRequests*request.AsApproximateFloat64() {

@@ -39,6 +39,18 @@ func namesake(c *objects.Collection, r *reference) *objects.Workload {
 	return other
 }
 
+// isSlip reports whether two names differ in one place, by at most two letters.
+func isSlip(a, b string) bool {
+	start, end, length := 0, 0, min(len(a), len(b))
+	for start < length && a[start] == b[start] {
+		start++
+	}
+	for end < length-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	return start+end > 2 && max(len(a), len(b))-start-end <= 2
+}
+
 // notScaledAs reports whether an autoscaler of this direction cannot change the workload.
 func (r *reference) notScaledAs(w *objects.Workload) bool {
 	to := reference{object: r.object, version: w.APIVersion, kind: w.Kind, isVertical: r.isVertical}

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -167,15 +166,23 @@ func refusedMetadata(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
 
 // refusedNames are names from which KEDA cannot make that of the HPA and its labels.
 func refusedNames(h *objects.Horizontal) field.ErrorList {
-	own := ""
+	const prefix = "keda-hpa-"
+	most, own := validation.LabelValueMaxLength-len(prefix), ""
 	if a := h.Scaled.Advanced; a != nil && a.HorizontalPodAutoscalerConfig != nil {
 		own = a.HorizontalPodAutoscalerConfig.Name
 	}
-	if made := cmp.Or(own, "keda-hpa-"+h.Name); max(len(h.Name), len(made)) > validation.LabelValueMaxLength {
-		return field.ErrorList{field.TooLong(field.NewPath("metadata", "name"), h.Name,
-			validation.LabelValueMaxLength-len(made)+len(h.Name))}
+	var errs field.ErrorList
+	if own != "" {
+		most = validation.LabelValueMaxLength
 	}
-	return nil
+	if len(own) > validation.LabelValueMaxLength {
+		errs = append(errs, field.TooLong(field.NewPath("spec", "advanced", "horizontalPodAutoscalerConfig", "name"), own,
+			validation.LabelValueMaxLength))
+	}
+	if len(h.Name) > most {
+		errs = append(errs, field.TooLong(field.NewPath("metadata", "name"), h.Name, most))
+	}
+	return errs
 }
 
 func refusedFallback(s *scaledobject.Spec) field.ErrorList {

@@ -27,8 +27,7 @@ func targetRules() []*Rule {
 			Name: "target-missing", Level: Error, Title: "The target does not exist",
 			Why: "An autoscaler without its target does nothing, and only its status says so. In files the " +
 				"target may be defined elsewhere. There the rule reports a target that differs from an existing workload " +
-				"in nothing but kind or namespace, and one of an autoscaler that has the name of another workload, which no " +
-				"autoscaler changes.",
+				"in nothing but kind or namespace, or in a letter or two, where nothing else scales that workload.",
 			Source: hpaDocs, Needs: []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet},
 			Check: checkTargetMissing,
 		},
@@ -122,7 +121,7 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 					inNamespace(&like.Object)),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
 			})
-		case meant != nil:
+		case meant != nil && (c.IsCluster || isSlip(r.name, meant.Name)):
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
 				Why: fmt.Sprintf("There is no %s %s%s, but %s %s, which no autoscaler changes.", r.kind, r.name,

@@ -200,9 +200,13 @@ func (o *observer) observeTarget(p *pass) {
 		overlapping = o.pods.Claim(p.autoscaler.Key(), selector, follower)
 	}
 	if overlapping != "" {
+		kind := "HPA"
+		if p.autoscaler.IsWorkload() {
+			kind = "autoscaler"
+		}
 		p.observation.Target.Selector.SetAmbiguous(
-			fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
-				p.scale.Target.Scale.Status.Selector, overlapping))
+			fmt.Sprintf("pods by selector %s are controlled by more than one %s (e.g. %s)",
+				p.scale.Target.Scale.Status.Selector, kind, overlapping))
 	}
 }
 

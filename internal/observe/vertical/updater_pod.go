@@ -141,25 +141,18 @@ func beforeBoost(text string) *vertical.Resized {
 }
 
 // fixedHeaps are parts of the settings by which programs take a fraction of their memory limit when they start: Java,
-// VictoriaMetrics, Node.js, .NET and Go with automemlimit.
+// VictoriaMetrics, Node.js and .NET. Go's GOMEMLIMIT is not one: a program may use more than that.
 var fixedHeaps = []string{
 	"RAMPercentage", "MaxRAMFraction", "memory.allowedPercent", "max-old-space-size-percentage", "GCHeapHardLimitPercent",
-	"AUTOMEMLIMIT",
 }
 
-// HasFixedHeap recognises the settings of programs whose memory is a fraction of the limit at their start, and
-// environment variables with the limit, which the kubelet sets at the start too.
+// HasFixedHeap recognises the settings of programs whose memory is a fraction of the limit at their start.
 func HasFixedHeap(c *corev1.Container) bool {
 	is := func(text string) bool {
 		return slices.ContainsFunc(fixedHeaps, func(setting string) bool { return strings.Contains(text, setting) })
 	}
 	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
-		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Name) || is(e.Value) || isMemoryLimit(&e) })
-}
-
-func isMemoryLimit(e *corev1.EnvVar) bool {
-	return e.ValueFrom != nil && e.ValueFrom.ResourceFieldRef != nil &&
-		e.ValueFrom.ResourceFieldRef.Resource == "limits.memory"
+		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Name) || is(e.Value) })
 }
 
 func resized(r corev1.ResourceRequirements) vertical.Resized {

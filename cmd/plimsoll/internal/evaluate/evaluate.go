@@ -66,7 +66,7 @@ func Command() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", "the file with the steps; - is standard input")
 	flags.StringVarP(&o.output, "output", "o", "text", "text begins with a sentence, json prints one object for each step")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all that led to each decision")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all that led to each decision; of a vpa, all steps and pods")
 	flags.StringVar(&o.divergences, "divergences", "default",
 		"differences from upstream that are in force: none, default, or comma-separated names")
 	commonflags.AddValues(flags, "output", commonflags.Values{All: outputs})

@@ -20,7 +20,8 @@ const (
 	// AnotherAutoscaler: the target has another autoscaler.
 	AnotherAutoscaler = "TargetHasAnotherAutoscaler"
 
-	scalingDisabled = "ScalingDisabled"
+	scalingDisabled   = "ScalingDisabled"
+	ambiguousSelector = "AmbiguousSelector"
 )
 
 // IsOverall reports whether conditions of the type summarize others.
@@ -36,6 +37,8 @@ func Overall(conditions []condition.Condition, m mode.Mode, summary string) []co
 	switch {
 	case able.Status == condition.False && !isBeside:
 		r.Set(Ready, false, able.Reason, able.Message)
+	case active.Status == condition.False && active.Reason == ambiguousSelector:
+		r.Set(Ready, false, active.Reason, active.Message) // Not even the count of a pause is set.
 	case m == mode.Paused:
 		r.Set(Ready, true, mode.Paused.String(), summary)
 	case active.Status == condition.False && active.Reason == scalingDisabled:

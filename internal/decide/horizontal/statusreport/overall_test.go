@@ -23,6 +23,7 @@ func TestOverall(t *testing.T) {
 		"a preview":                    {"", "", mode.Preview, yes, "Preview"},
 		"a pause":                      {"", "", mode.Paused, yes, "Paused"},
 		"a pause needs no metrics":     {"", "FailedGetPodsMetric", mode.Paused, yes, "Paused"},
+		"a pause needs its own pods":   {"", "AmbiguousSelector", mode.Paused, no, "AmbiguousSelector"},
 		"a preview needs metrics":      {"", "FailedGetPodsMetric", mode.Preview, no, "FailedGetPodsMetric"},
 		"no metric can be read":        {"", "FailedGetPodsMetric", mode.Active, no, "FailedGetPodsMetric"},
 		"the target was put to 0":      {"", "ScalingDisabled", mode.Active, yes, "ScalingDisabled"},

@@ -86,7 +86,9 @@ func TestPendingPods(t *testing.T) {
 			Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization, Percent: 50},
 		}}
 		o.Target.SpecReplicas = 2
-		o.Readings = []metric.Reading{{Error: "no such server"}}
+		if o.Readings = []metric.Reading{{Error: "no such server"}}; len(o.Pods) == 0 {
+			o.Readings[0].Error = ""
+		}
 		in := played(&p, []int{0}, o)
 		in.Decision.Target.StatusReplicas = int32(len(o.Pods))
 		if got := Of(in).Text; got != want {

@@ -125,7 +125,8 @@ func (w *writer) cause(i int) string {
 		return w.withoutContainer(i)
 	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
 		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")
-	case w.Policy.Metrics[i].Type.IsPerPod() && len(w.Pods) == 0 && w.Target.StatusReplicas == 0 && w.Current > 0:
+	case w.Policy.Metrics[i].Type.IsPerPod() && len(w.Pods) == 0 && w.Target.StatusReplicas == 0 && w.Current > 0 &&
+		(strings.Contains(r.Failure.Message, "no metrics returned") || strings.Contains(r.Failure.Message, "no pods returned")):
 		return "there are no pods"
 	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
 		return w.pendingText()

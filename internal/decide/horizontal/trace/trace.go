@@ -15,7 +15,7 @@ import (
 // Trace is a decision. Its strings are the KEP's.
 type Trace struct {
 	Current, Desired int32
-	// Recommended is nil if nothing recommends a count.
+	// Recommended is nil if no metric recommends a count.
 	Recommended *int32
 	Reason      string
 	Metrics     []Metric
@@ -52,7 +52,7 @@ func Of(d *horizontal.Decision) *Trace {
 		Current: d.Current, Desired: d.Desired, Reason: reasonOf(d, limit, isHeld), Metrics: metricsOf(d, isHeld),
 		Constraints: constraintsOf(d, limit, isHeld),
 	}
-	if d.Proposed.Source != proposal.None {
+	if s := d.Proposed.Source; s == proposal.Metric || s == proposal.Surge {
 		recommended := d.Proposed.Replicas
 		t.Recommended = &recommended
 	}
@@ -81,9 +81,11 @@ func reasonOf(d *horizontal.Decision, limit projection.Limit, isHeld bool) strin
 	case projection.MinReplicas, projection.MaxReplicas, projection.ScheduleMin, projection.ScheduleMax,
 		projection.Cooldown:
 		return "ReplicaLimit"
-	default:
-		return "MetricRecommendation"
 	}
+	if len(d.Metrics) > 0 && !slices.ContainsFunc(d.Metrics, func(r metric.Result) bool { return r.Failure == nil }) {
+		return "InvalidMetrics" // A fallback or a forecast decides.
+	}
+	return "MetricRecommendation"
 }
 
 func constraintsOf(d *horizontal.Decision, limit projection.Limit, isHeld bool) (all []string) {

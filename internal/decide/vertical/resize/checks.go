@@ -161,7 +161,7 @@ func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges,
 func NeedsRestart(pod *vertical.Pod, targets []Target) bool {
 	return slices.ContainsFunc(targets, func(t Target) bool {
 		at := slices.IndexFunc(pod.Containers, func(c vertical.PodContainer) bool { return c.Name == t.Container })
-		if at < 0 {
+		if at < 0 || !pod.IsObserved(t.Container) {
 			return false
 		}
 		c := &pod.Containers[at]
@@ -169,16 +169,12 @@ func NeedsRestart(pod *vertical.Pod, targets []Target) bool {
 	})
 }
 
-// changesHeap reports whether the program would size its memory otherwise with the target. It reads the limit, so with
-// one that stays it has the right size.
+// changesHeap reports whether the program would size its memory otherwise with the target. It reads the limit, or the
+// node's memory without one.
 func changesHeap(c *vertical.PodContainer, t *Target) bool {
-	if limit, _ := c.Limits.Get(vertical.Memory); limit != 0 {
-		want, changes := t.Limits.Get(vertical.Memory)
-		return changes && want != limit
-	}
-	now, _ := c.Requests.Get(vertical.Memory)
-	want, changes := t.Requests.Get(vertical.Memory)
-	return changes && want > now
+	limit, _ := c.Limits.Get(vertical.Memory)
+	want, changes := t.Limits.Get(vertical.Memory)
+	return limit != 0 && changes && want != limit
 }
 
 // NamesInit reports whether there is a recommendation for an init container. It has no effect: these are not

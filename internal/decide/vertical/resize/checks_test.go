@@ -241,10 +241,6 @@ func TestNeedsRestart(t *testing.T) {
 		}, false},
 		"without a limit more is requested": {func(s *scene) {
 			s.pod.Containers[0].Limits, s.targets[0].Limits = vertical.Amounts{}, vertical.Amounts{}
-		}, true},
-		"without a limit less is requested": {func(s *scene) {
-			s.pod.Containers[0].Limits = vertical.Amounts{}
-			s.targets[0].Resized = vertical.Resized{Requests: memory(50)}
 		}, false},
 		"the target is another container's": {func(s *scene) { s.targets[0].Container = "side" }, false},
 	} {

@@ -24,10 +24,20 @@ type Requirement struct {
 	Values   []string                     `json:"values,omitempty"`
 }
 
+// MaxSelectorValues is the maximum number of a selector's labels and values: each series of a page is compared with them.
+const MaxSelectorValues = 256
+
 // SelectorOf converts the selector.
 func SelectorOf(selector *metav1.LabelSelector) (Selector, error) {
 	if selector == nil {
 		return Selector{}, nil
+	}
+	size := len(selector.MatchLabels)
+	for i := range selector.MatchExpressions {
+		size += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	if size > MaxSelectorValues {
+		return Selector{}, fmt.Errorf("has %d labels and values: at most %d", size, MaxSelectorValues)
 	}
 	var all []Requirement
 	for label, value := range selector.MatchLabels {

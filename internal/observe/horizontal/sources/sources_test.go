@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,15 @@ func TestSelector(t *testing.T) {
 			invalid}}); err == nil {
 			t.Errorf("%v is taken", invalid)
 		}
+	}
+	many := metav1.LabelSelectorRequirement{Key: "code", Operator: metav1.LabelSelectorOpNotIn}
+	for i := range sources.MaxSelectorValues {
+		many.Values = append(many.Values, strconv.Itoa(i))
+	}
+	if _, err := sources.SelectorOf(&metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{many},
+	}); err == nil || !strings.Contains(err.Error(), "has 257 labels and values: at most 256") {
+		t.Errorf("a long selector: %v", err)
 	}
 	none, err := sources.SelectorOf(&metav1.LabelSelector{})
 	if err != nil || none != (sources.Selector{}) || none.String() != "" || none.Requirements() != nil {

@@ -26,8 +26,8 @@ func limitWord(l projection.Limit) string {
 const (
 	// mostMetrics is the number of an HPA's metrics that kubectl shows.
 	mostMetrics = 2
-	// widestMetrics is the maximum width of two metrics: a line of kubectl get then fits in 120.
-	widestMetrics = 40
+	// widestMetrics is the maximum width of the column METRICS: a line of kubectl get then fits in 120.
+	widestMetrics = 36
 )
 
 // metricsText returns the first metrics' names, current values and targets, in the format of kubectl get hpa.
@@ -52,11 +52,17 @@ func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsoll
 		}
 		parts = append(parts, text)
 	}
-	text := strings.Join(parts, ", ")
-	if more := n - len(parts); more > 0 {
-		text += fmt.Sprintf(" + %d more...", more)
+	suffix := func() string {
+		if more := n - len(parts); more > 0 {
+			return fmt.Sprintf(" + %d more", more)
+		}
+		return ""
 	}
-	return text
+	if len(parts) > 1 && len(strings.Join(parts, ", ")+suffix()) > widestMetrics {
+		parts = parts[:1]
+	}
+	more := suffix()
+	return cut(strings.Join(parts, ", "), widestMetrics-len(more)) + more
 }
 
 func (w *Decided) metricText(m *observehorizontal.Metric, i int, s *plimsollv1alpha1.MetricStatus) string {

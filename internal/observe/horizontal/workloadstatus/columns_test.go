@@ -40,14 +40,16 @@ func TestMetricsText(t *testing.T) {
 	}{
 		"no values": {specs: []plimsollv1alpha1.MetricSpec{pods}, want: "hits: <unknown>/10 (avg)"},
 		"no room for the second": {specs: []plimsollv1alpha1.MetricSpec{pods, query, query},
-			want: "hits: <unknown>/10 (avg) + 2 more..."},
+			want: "hits: <unknown>/10 (avg) + 2 more"},
 		"values": {
 			specs:   []plimsollv1alpha1.MetricSpec{pods, query},
 			current: []plimsollv1alpha1.MetricStatus{{AverageValue: &five}, {Value: &five}},
 			want:    "hits: 5/10 (avg), sum(up): 5/10",
 		},
 		"with names": {specs: []plimsollv1alpha1.MetricSpec{named(query, "up"), named(queue, "mails")},
-			want: "up: <unknown>/10, mails: <unknown>/10"},
+			want: "up: <unknown>/10 + 1 more"},
+		"a long name": {specs: []plimsollv1alpha1.MetricSpec{named(query, "requests-per-second-of-the-frontend")},
+			want: "requests-per-second-of-the-fronte..."},
 		"no target yet": {specs: []plimsollv1alpha1.MetricSpec{scaler}, want: "jobs: <unknown>/<unknown> (avg)"},
 		"the scaler's target": {
 			specs:   []plimsollv1alpha1.MetricSpec{scaler},

@@ -3,6 +3,7 @@ package workloadstatus
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -11,6 +12,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
+
+// widestWhy is the maximum width of the column WHY, but for what prevents the object from acting.
+const widestWhy = 31
+
+// cut returns a text in a width.
+func cut(text string, width int) string {
+	const more = "..."
+	if len(text) <= width {
+		return text
+	}
+	return strings.ToValidUTF8(text[:width-len(more)], "") + more
+}
 
 // why returns the text of the column WHY, in a few words: why the object does not act, or what determined the count.
 func (w *Decided) why() string {
@@ -23,14 +36,16 @@ func (w *Decided) why() string {
 		return "cannot read the target's scale"
 	case w.reasonOf(statusreport.AbleToScale) == "FailedUpdateScale":
 		return "cannot write the target's scale"
+	case w.reasonOf(statusreport.ScalingActive) == "AmbiguousSelector":
+		return "another one counts its pods"
 	case m == mode.Paused && w.Policy.WorkloadAutoscaler.PausedReplicas != nil:
 		return fmt.Sprintf("paused at %d", *w.Policy.WorkloadAutoscaler.PausedReplicas)
 	case m == mode.Paused:
 		return "paused"
 	case m == mode.Preview:
-		return "preview: " + w.ofCount()
+		return cut("preview: "+w.ofCount(), widestWhy)
 	}
-	return w.ofCount()
+	return cut(w.ofCount(), widestWhy)
 }
 
 // reasonOf returns the reason of a condition that is False; empty for others.
@@ -87,7 +102,7 @@ func (w *Decided) ofBounds(limit projection.Limit) string {
 	if by == nil {
 		return "at " + name
 	}
-	return name + " of schedule " + by.Name
+	return strings.TrimSuffix(name, "Replicas") + " of schedule " + by.Name
 }
 
 func (w *Decided) ofProposal(p proposal.Proposal) string {

@@ -76,7 +76,7 @@ func TestWhy(t *testing.T) {
 		"jobs":                            {unchanged, jobs(5), asUsual, "True Active"},
 		"jobs within tolerance":           {unchanged, jobs(3), asUsual, "True Active"},
 		"at maxReplicas":                  {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
-		"maxReplicas of schedule freeze":  {contradicting, jobs(1), asUsual, "True Active"},
+		"max of schedule freeze":          {contradicting, jobs(1), asUsual, "True Active"},
 		"cannot read jobs":                {unchanged, down, asUsual, "False FailedGetExternalMetric"},
 		"paused":                          {withMode("Paused", nil), down, asUsual, "True Paused"},
 		"paused at 7":                     {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},

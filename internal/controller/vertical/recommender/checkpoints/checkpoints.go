@@ -24,8 +24,8 @@ const (
 	// savePeriod is the longest time between two writes of a container's checkpoint while its history changes. It bounds
 	// the loss if the process is killed.
 	savePeriod = 15 * time.Minute
-	// shortestPeriod is that time where few checkpoints are due: up to fewPerPass are written in each pass. Ten is
-	// upstream's --min-checkpoints.
+	// shortestPeriod is that time, after the second write, where few checkpoints are due: up to fewPerPass are written in
+	// each pass. Ten is upstream's --min-checkpoints.
 	shortestPeriod = 3 * time.Minute
 	fewPerPass     = 10
 	// maxFirst is the number of containers whose first checkpoints are written in one pass; the others follow in the next

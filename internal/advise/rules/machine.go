@@ -14,8 +14,8 @@ const (
 	manyRequests = 100
 )
 
-// beyondMachine compares the target of containers without limits with what they request; false if it can be exceeded, or
-// that is not known. Nodes do not count: larger ones may come.
+// beyondMachine compares the target of containers without limits with what they request; false if it can be exceeded,
+// or that is not known. Nodes do not count: larger ones may come.
 func beyondMachine(
 	c *objects.Collection, h *objects.Horizontal, w *objects.Workload, t resourceTarget,
 ) (Finding, bool) {

@@ -125,13 +125,18 @@ func (w *writer) cause(i int) string {
 		return w.withoutContainer(i)
 	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
 		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")
-	case w.Policy.Metrics[i].Type.IsPerPod() && len(w.Pods) == 0 && w.Target.StatusReplicas == 0 && w.Current > 0 &&
-		(strings.Contains(r.Failure.Message, "no metrics returned") || strings.Contains(r.Failure.Message, "no pods returned")):
+	case w.Policy.Metrics[i].Type.IsPerPod() && w.haveNoPods(r.Failure.Message):
 		return "there are no pods"
 	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
 		return w.pendingText()
 	}
 	return WithShortSelectors(r.Failure.Message)
+}
+
+// haveNoPods reports whether a metric fails for want of pods, and not of an answer.
+func (w *writer) haveNoPods(failure string) bool {
+	return len(w.Pods) == 0 && w.Target.StatusReplicas == 0 && w.Current > 0 &&
+		(strings.Contains(failure, "no metrics returned") || strings.Contains(failure, "no pods returned"))
 }
 
 // areAllPending reports whether there are pods and none of them runs: its kubelet has nothing to report.

@@ -24,7 +24,8 @@ type Requirement struct {
 	Values   []string                     `json:"values,omitempty"`
 }
 
-// MaxSelectorValues is the maximum number of a selector's labels and values: each series of a page is compared with them.
+// MaxSelectorValues is the maximum number of a selector's labels and values: each series of a page is compared with
+// them.
 const MaxSelectorValues = 256
 
 // SelectorOf converts the selector.

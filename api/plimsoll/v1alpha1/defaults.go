@@ -12,8 +12,6 @@ const (
 	DefaultTimeoutSeconds         = 3
 	DefaultPodTimeoutSeconds      = 5
 	DefaultPodWindowSeconds       = 15
-	DefaultWasteLimitPercent      = 5
-	DefaultShortageCostFactor     = 10
 )
 
 // SetDefaults sets absent fields to the API server's defaults. An object that the API server returned has all of them.
@@ -33,11 +31,6 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	if z := spec.ScaleToZero; z != nil {
 		setDefault(&z.CooldownSeconds, DefaultCooldownSeconds)
 		setDefault(&z.InitialCooldownSeconds, DefaultInitialCooldownSeconds)
-	}
-	if f := spec.Forecast; f != nil {
-		setEmpty(&f.Mode, ForecastPreview)
-		setDefault(&f.WasteLimitPercent, DefaultWasteLimitPercent)
-		setDefault(&f.ShortageCostFactor, DefaultShortageCostFactor)
 	}
 }
 

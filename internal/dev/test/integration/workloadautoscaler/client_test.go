@@ -69,9 +69,9 @@ func TestDefaults(t *testing.T) {
 	schedules.Spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{}
 	schedules.Spec.Schedules = whole.Spec.Schedules
 	forecast := web()
-	forecast.Spec.Forecast = &plimsollv1alpha1.Forecast{}
+	forecast.Spec.Forecast = &plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastPreview}
 	for what, object := range map[string]*plimsollv1alpha1.WorkloadAutoscaler{
-		"all absent": web(), "an empty forecast": forecast, "behavior, schedule and fallback": whole, "some of behavior": halfway, "no metrics": schedules,
+		"all absent": web(), "a forecast's mode alone": forecast, "behavior, schedule and fallback": whole, "some of behavior": halfway, "no metrics": schedules,
 	} {
 		created, err := objects.Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {

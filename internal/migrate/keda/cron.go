@@ -35,6 +35,10 @@ func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 		c.Note(at+".metadata.desiredReplicas", "%d becomes %d: KEDA too scales to maxReplicaCount at most", replicas, most)
 		replicas = most
 	}
+	if least := *c.out().MinReplicas; replicas < least {
+		c.Note(at+".metadata.desiredReplicas", "%d becomes %d: KEDA too keeps minReplicaCount at least", replicas, least)
+		replicas = least
+	}
 	times, err := scaledobject.CronOf(t.Metadata["start"], t.Metadata["end"])
 	if err != nil {
 		c.Lose(at+".metadata", "cron: %v", err)

@@ -272,6 +272,8 @@ func TestAsKEDA(t *testing.T) {
 		"a night without": {cron("Asia/Kolkata", "}"), 1, "", false, ""},
 		"more than the max": {strings.Replace(cron("Etc/UTC", "}"), "  min", "  maxReplicaCount: 2\n  min", 1), 1,
 			"spec.triggers[0].metadata.desiredReplicas", false, "3 becomes 2"},
+		"fewer than the min": {strings.Replace(cron("Etc/UTC", "}"), "minReplicaCount: 1", "minReplicaCount: 5", 1), 5,
+			"spec.triggers[0].metadata.desiredReplicas", false, "3 becomes 5"},
 		"cron in KEDA's own zone": {cron("Local", "}"), 1, "spec.triggers[0].metadata.timezone", true, "name a time zone"},
 		"cron of type Value": {cron("Etc/UTC", "}, metricType: Value"), 1,
 			"spec.triggers[0].metricType", true, "asks for a count"},

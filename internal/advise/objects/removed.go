@@ -40,8 +40,8 @@ var removals = []struct {
 	{[]string{"keda.k8s.io/v1alpha1"}, []string{ScaledObject}, scaledobject.APIVersion, "since KEDA 2"},
 }
 
-// isOther are the versions whose objects have other fields than those of today.
-var isOther = []string{"autoscaling/v2beta1", "poc.autoscaling.k8s.io/v1alpha1", "keda.k8s.io/v1alpha1"}
+// withOtherFields are the versions whose objects have other fields than those of today.
+var withOtherFields = []string{"autoscaling/v2beta1", "poc.autoscaling.k8s.io/v1alpha1", "keda.k8s.io/v1alpha1"}
 
 // removalOf says what to write for an object of a version or kind that is not served; nil for objects
 // of other groups, whose kinds may have any name.
@@ -51,7 +51,7 @@ func removalOf(o *Object) *Removed {
 		if slices.Contains(r.versions, o.APIVersion) && slices.Contains(r.kinds, o.Kind) {
 			found := &Removed{Object: o, Version: r.current, Kind: o.Kind, Since: r.since, IsRenamed: true,
 				add: adders[r.current+" "+o.Kind]}
-			if slices.Contains(isOther, o.APIVersion) {
+			if slices.Contains(withOtherFields, o.APIVersion) {
 				found.IsRenamed, found.add = false, nil
 			}
 			if o.APIVersion == "autoscaling/v2beta1" {

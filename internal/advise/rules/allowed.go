@@ -71,12 +71,12 @@ func checkNoMaximum(c *objects.Collection) []Finding {
 func unbounded(c *objects.Collection, v *objects.Vertical) []string {
 	w := c.TargetOfVertical(v)
 	if w == nil || len(w.Sized()) == 0 {
-		return without(v.PolicyFor(vpav1.DefaultContainerResourcePolicy), "", nil)
+		return unboundedOf(v.PolicyFor(vpav1.DefaultContainerResourcePolicy), "", nil)
 	}
 	var missing []string
 	for _, container := range w.Sized() {
 		policy := v.PolicyFor(container.Name)
-		missing = append(missing, without(policy, " of container "+container.Name, func(name corev1.ResourceName) bool {
+		missing = append(missing, unboundedOf(policy, " of container "+container.Name, func(name corev1.ResourceName) bool {
 			_, _, isLimited := c.LimitOf(w, container, name)
 			return isLimited && !policy.ScalesLimits()
 		})...)
@@ -84,8 +84,8 @@ func unbounded(c *objects.Collection, v *objects.Vertical) []string {
 	return missing
 }
 
-// without are the resources that a policy controls without a maximum, and that nothing else bounds.
-func without(policy objects.Policy, of string, isBounded func(corev1.ResourceName) bool) []string {
+// unboundedOf are the resources that a policy controls without a maximum, and that nothing else bounds.
+func unboundedOf(policy objects.Policy, of string, isBounded func(corev1.ResourceName) bool) []string {
 	var missing []string
 	for _, name := range sized {
 		_, has := policy.MaxAllowed[name]

@@ -144,14 +144,14 @@ func validAmount(amount *intstr.IntOrString, at *field.Path) field.ErrorList {
 // checkTwoBudgets finds pods that two budgets select.
 func checkTwoBudgets(c *objects.Collection) []Finding {
 	var found []Finding
-	told := map[*objects.Budget]bool{}
+	reported := map[*objects.Budget]bool{}
 	for _, w := range c.Workloads {
 		budgets := c.BudgetsOf(w)
 		for i := 1; i < len(budgets) && c.Root(w) == w; i++ {
-			if told[budgets[i]] || !areApplied(c, budgets[0], budgets[i]) {
+			if reported[budgets[i]] || !areApplied(c, budgets[0], budgets[i]) {
 				continue
 			}
-			told[budgets[i]] = true
+			reported[budgets[i]] = true
 			found = append(found, Finding{
 				Object: &budgets[i].Object, Field: objects.Field{"spec", "selector"},
 				Why: fmt.Sprintf("PodDisruptionBudget %s selects the pods of %s %s too: no pod with two budgets may be evicted.",
@@ -242,18 +242,18 @@ func whenLow(c *objects.Collection, w *objects.Workload) string {
 
 func checkUnhealthy(c *objects.Collection) []Finding {
 	var found []Finding
-	told := map[*objects.Budget]bool{}
+	reported := map[*objects.Budget]bool{}
 	for _, w := range c.Workloads {
 		verticals := c.VerticalsOf(w)
 		if len(verticals) == 0 || verticals[0].Mode() == vpav1.UpdateModeInitial {
 			continue
 		}
 		for _, b := range c.BudgetsOf(w) {
-			if told[b] || b.Spec.UnhealthyPodEvictionPolicy != nil &&
+			if reported[b] || b.Spec.UnhealthyPodEvictionPolicy != nil &&
 				*b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
 				continue
 			}
-			told[b] = true
+			reported[b] = true
 			field := objects.Field{"spec", "unhealthyPodEvictionPolicy"}
 			found = append(found, Finding{
 				Object: &b.Object, Field: field,

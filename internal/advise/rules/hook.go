@@ -20,7 +20,7 @@ const (
 	argoHookDelete = "argocd.argoproj.io/hook-delete-policy"
 )
 
-// hookOf is for what Helm or Argo CD makes an object; empty for one that is no hook.
+// hookOf returns the hook by which Helm or Argo CD makes the object; empty without one.
 func hookOf(meta *metav1.ObjectMeta) string {
 	helm, argo := meta.Annotations[helmHook], meta.Annotations[argoHook]
 	switch {

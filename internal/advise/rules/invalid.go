@@ -106,12 +106,12 @@ func custom(o *objects.Object) field.ErrorList {
 		// The definitions are compiled in, and are tested.
 		panic(err)
 	}
-	return append(hpavalidation.Metadata(*o.Meta), legible(errs)...)
+	return append(hpavalidation.Metadata(*o.Meta), withoutRepetition(errs)...)
 }
 
-// legible has one error for each quantity that is a number with a fraction. A definition refuses it with several: for
-// the alternatives of its type, one of them without a field.
-func legible(errs field.ErrorList) field.ErrorList {
+// withoutRepetition returns one error for each quantity that is a number with a fraction. A definition refuses it with
+// several: for the alternatives of its type, one of them without a field.
+func withoutRepetition(errs field.ErrorList) field.ErrorList {
 	isFraction := map[string]bool{}
 	for _, err := range errs {
 		if strings.Contains(err.Detail, "must be of type integer,string") && !isFraction[err.Field] {
@@ -121,19 +121,19 @@ func legible(errs field.ErrorList) field.ErrorList {
 	if len(isFraction) == 0 {
 		return errs
 	}
-	var said field.ErrorList
+	var kept field.ErrorList
 	for _, err := range errs {
 		is, known := isFraction[err.Field]
 		switch {
 		case known && is:
 			isFraction[err.Field] = false
-			said = append(said, &field.Error{Type: field.ErrorTypeInvalid, Field: err.Field, BadValue: field.OmitValueType{},
+			kept = append(kept, &field.Error{Type: field.ErrorTypeInvalid, Field: err.Field, BadValue: field.OmitValueType{},
 				Detail: "must be a whole number or a string: put a number with a fraction in quotes"})
 		case !known && !strings.Contains(err.Detail, "(anyOf)") && !strings.Contains(err.Detail, "Checked value must be"):
-			said = append(said, err)
+			kept = append(kept, err)
 		}
 	}
-	return said
+	return kept
 }
 
 // refusedSchedules are what the controller refuses of those that a definition cannot compute, such as one that never

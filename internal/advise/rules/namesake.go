@@ -8,10 +8,10 @@ import (
 
 // misnamed is the one of two with the same target that is named after another workload, which no autoscaler changes,
 // and that workload; nil if neither is.
-func misnamed(c *objects.Collection, r, other *reference) (slip *reference, meant *objects.Workload) {
-	for _, slip := range []*reference{r, other} {
-		if meant := namesake(c, slip); meant != nil {
-			return slip, meant
+func misnamed(c *objects.Collection, r, other *reference) (mistaken *reference, meant *objects.Workload) {
+	for _, mistaken := range []*reference{r, other} {
+		if meant := namesake(c, mistaken); meant != nil {
+			return mistaken, meant
 		}
 	}
 	return nil, nil
@@ -39,8 +39,8 @@ func namesake(c *objects.Collection, r *reference) *objects.Workload {
 	return other
 }
 
-// isSlip reports whether two names differ in one place, by at most two letters.
-func isSlip(a, b string) bool {
+// isMisspelling reports whether two names differ in one place, by at most two letters.
+func isMisspelling(a, b string) bool {
 	start, end, length := 0, 0, min(len(a), len(b))
 	for start < length && a[start] == b[start] {
 		start++

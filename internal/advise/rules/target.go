@@ -121,7 +121,7 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 					inNamespace(&like.Object)),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
 			})
-		case meant != nil && (c.IsCluster || isSlip(r.name, meant.Name)):
+		case meant != nil && (c.IsCluster || isMisspelling(r.name, meant.Name)):
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
 				Why: fmt.Sprintf("There is no %s %s%s, but %s %s, which no autoscaler changes.", r.kind, r.name,
@@ -188,7 +188,7 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 }
 
 // twoAutoscalers says what to do about the second of two, or the first, if one of them has the name of a workload that
-// nothing scales: then its target is a slip.
+// nothing scales: then its target is mistaken.
 func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 	f := Finding{
 		Object: r.object, Field: r.field,
@@ -196,12 +196,12 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 		Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
 			"asks for.",
 	}
-	if slip, meant := misnamed(c, r, other); slip != nil {
-		f.Object, f.Field = slip.object, slip.field
-		f.Why = fmt.Sprintf("%s %s is the target of another one too, and nothing scales %s %s.", slip.kind, slip.name,
-			meant.Kind, meant.Name)
+	if mistaken, meant := misnamed(c, r, other); mistaken != nil {
+		f.Object, f.Field = mistaken.object, mistaken.field
+		f.Why = fmt.Sprintf("%s %s is the target of another one too, and nothing scales %s %s.", mistaken.kind,
+			mistaken.name, meant.Kind, meant.Name)
 		f.Remedy = fmt.Sprintf("Did you mean %s %s?", meant.Kind, meant.Name)
-		f.Patch = slip.referTo(meant)
+		f.Patch = mistaken.referTo(meant)
 		return f
 	}
 	kinds := []string{r.object.Kind, other.object.Kind}

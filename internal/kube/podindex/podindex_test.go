@@ -31,7 +31,9 @@ func object(name string) observe.Key {
 
 // overlapOf repeats the object's claim.
 func overlapOf(x *Index, object observe.Key) string {
+	x.mu.Lock()
 	g := x.groupLocked(object)
+	x.mu.Unlock()
 	return x.Claim(object, g.selector, g.follower)
 }
 

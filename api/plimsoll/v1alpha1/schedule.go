@@ -58,7 +58,7 @@ type Schedule struct {
 	End string `json:"end,omitempty"`
 
 	// The schedule is not in force before this time; a ramp may begin before it. Without it
-	// the schedule counts from its last start on, also where that was before the object.
+	// the schedule is in force from its last start on, even if the object is newer than that.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 

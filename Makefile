@@ -59,15 +59,18 @@ LONGEST := handover forecast direct vertical/whole faults workloadautoscaler/sca
 
 # Nothing in these packages, their tests and what they reach of ours runs at the same time as something else: the race detector
 # would find nothing. A test holds that.
-SEQUENTIAL := /plimsoll/(api|internal/(decide|workloadmodel|series|simulate/(load|loop|meter|score|world)|collect/kubelet/(text|kubelettest)|dev/image))(/|$$)
+SEQUENTIAL := /plimsoll/(api|internal/(advise/recurring|collect/(kubelet/(text|kubelettest)|page)|decide|dev/image|explain/(horizontal|loadreport)|loadhistory|migrate/(convert|keda)|observe/horizontal|series|simulate/(load|loop|meter|score|world)|workloadmodel))(/|$$)
 
-# These play for long, and the race detector would multiply that; what they play with runs under it in its own tests.
-LONG := /internal/dev/bench/campaign/quick$$
+# These compute for long, and the race detector would multiply that by 5 to 30. What they compute with runs under it in its own
+# tests. These tests of theirs, which are short, start the goroutines that they have.
+LONG := /(internal/(advise/rules|dev/(bench/(scoreboard|campaign(/quick)?)|test/node/recorded)|quantity|simulate|ui/report)|cmd/plimsoll/internal/simulate|test/(architecture|combined))$$
+LONG_RACED := Test(Ablation|MeasureSideBySide|Note|SimulateCompares)$$
 
 LIST = $(WORKSPACE) go list ./... ./internal/dev/...
 UNIT = $$($(LIST) | grep -vE '$(CLUSTERED)')
 UNIT_RACED = $$($(LIST) | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)|$(LONG)')
 UNIT_UNRACED = $$($(LIST) | grep -E '$(SEQUENTIAL)|$(LONG)')
+LONG_PACKAGES = $$($(LIST) | grep -E '$(LONG)')
 WITH_CLUSTER = $(addprefix github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/,$(LONGEST)) \
 	$$($(LIST) | grep -E '$(CLUSTERED)')
 
@@ -134,6 +137,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 	@echo "Compiling the tests for the race detector: some minutes the first time. Then each package reports when its tests have run."
 	@$(DEVBUILD) -tests -race $(UNIT_RACED) $(WITH_CLUSTER) || echo "The packages that compile are tested all the same."
 	@$(OUTSIDE) $(GO_RACE) -timeout 15m $(UNIT_RACED)
+	@$(OUTSIDE) $(GO_RACE) -timeout 15m -run '$(LONG_RACED)' $(LONG_PACKAGES)
 	@$(MAKE) --jobs 2 test-clusters test-computing
 
 # Clusters wait more than they compute. What only computes, without a clock, fills those waits, and gives way to the clusters.

@@ -48,6 +48,44 @@ func sequentialBreaches(pattern *regexp.Regexp, packages []Package, files []file
 	return found
 }
 
+// unracedGoroutines finds packages of the first pattern that start goroutines and have no test of the second one's names.
+func unracedGoroutines(long, raced *regexp.Regexp, files []file) []string {
+	starts, hasRaced := map[string]bool{}, map[string]bool{}
+	for _, f := range files {
+		folder := path.Dir(f.path)
+		if !long.MatchString(modulePath + "/" + folder) {
+			continue
+		}
+		if !f.isTest() {
+			starts[folder] = starts[folder] || startsGoroutines(f)
+			continue
+		}
+		for _, declaration := range f.syntax.Decls {
+			if d, isFunction := declaration.(*ast.FuncDecl); isFunction && raced.MatchString(d.Name.Name) {
+				hasRaced[folder] = true
+			}
+		}
+	}
+	var found []string
+	for folder, does := range starts {
+		if does && !hasRaced[folder] {
+			found = append(found, folder+" starts goroutines, and no test of it runs with the race detector")
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func startsGoroutines(f file) bool {
+	does := f.importName("golang.org/x/sync/errgroup") != ""
+	ast.Inspect(f.syntax, func(node ast.Node) bool {
+		_, isGo := node.(*ast.GoStmt)
+		does = does || isGo
+		return true
+	})
+	return does
+}
+
 // reach is the package and every other one of ours that its code and its tests need.
 func reach(p Package, byPath map[string]Package) []string {
 	imports := append([]string{p.ImportPath}, p.Deps...)

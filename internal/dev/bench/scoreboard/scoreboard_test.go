@@ -86,6 +86,17 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasureSideBySide plays one load for each side at the same time, for the race detector.
+func TestMeasureSideBySide(t *testing.T) {
+	c := Defaults()
+	c.Folder, c.Seeds, c.Ready, c.Samples = folder(t), 1, c.Ready[:1], []Samples{Fresh}
+	var last string
+	c.Say = func(format string, arguments ...any) { last = fmt.Sprintf(format, arguments...) }
+	if r := measure(t, c); len(r.Boards) != 1 || len(r.Sides) < 2 || !strings.HasPrefix(last, "100 %") {
+		t.Errorf("%d boards of %v; the last line is %q", len(r.Boards), r.Sides, last)
+	}
+}
+
 func checkBoard(t *testing.T, b *Board) {
 	t.Helper()
 	for side, scores := range b.Loads[0].Scores {

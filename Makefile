@@ -66,9 +66,13 @@ SEQUENTIAL := /plimsoll/(api|internal/(advise/recurring|collect/(kubelet/(text|k
 LONG := /(internal/(advise/rules|dev/(bench/(scoreboard|campaign(/quick)?)|test/node/recorded)|quantity|simulate|ui/report)|cmd/plimsoll/internal/simulate|test/(architecture|combined))$$
 LONG_RACED := Test(Ablation|MeasureSideBySide|Note|SimulateCompares)$$
 
+# The tests of these packages run in virtual time. They do not notice that clusters slow them down, and fill the waits of those.
+VIRTUAL := /internal/controller/horizontal(/|$$)
+
 LIST = $(WORKSPACE) go list ./... ./internal/dev/...
 UNIT = $$($(LIST) | grep -vE '$(CLUSTERED)')
-UNIT_RACED = $$($(LIST) | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)|$(LONG)')
+UNIT_RACED = $$($(LIST) | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)|$(LONG)|$(VIRTUAL)')
+UNIT_VIRTUAL = $$($(LIST) | grep -E '$(VIRTUAL)')
 UNIT_UNRACED = $$($(LIST) | grep -E '$(SEQUENTIAL)|$(LONG)')
 LONG_PACKAGES = $$($(LIST) | grep -E '$(LONG)')
 WITH_CLUSTER = $(addprefix github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/,$(LONGEST)) \
@@ -135,7 +139,7 @@ release: helm ## write the files of a release under dist/release/VERSION (VERSIO
 .PHONY: test
 test: tools ## run every test, with the race detector where goroutines run, those on a real API server too
 	@echo "Compiling the tests for the race detector: some minutes the first time. Then each package reports when its tests have run."
-	@$(DEVBUILD) -tests -race $(UNIT_RACED) $(WITH_CLUSTER) || echo "The packages that compile are tested all the same."
+	@$(DEVBUILD) -tests -race $(UNIT_RACED) $(LONG_PACKAGES) $(UNIT_VIRTUAL) $(WITH_CLUSTER) || echo "The packages that compile are tested all the same."
 	@$(OUTSIDE) $(GO_RACE) -timeout 15m $(UNIT_RACED)
 	@$(OUTSIDE) $(GO_RACE) -timeout 15m -run '$(LONG_RACED)' $(LONG_PACKAGES)
 	@$(MAKE) --jobs 2 test-clusters test-computing
@@ -143,6 +147,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 # Clusters wait more than they compute. What only computes, without a clock, fills those waits, and gives way to the clusters.
 .PHONY: test-computing
 test-computing:
+	@$(OUTSIDE) $(NICE) $(GO_RACE) -timeout 15m $(UNIT_VIRTUAL)
 	@$(OUTSIDE) $(NICE) $(GO_DEV) test $(TEST_FLAGS) -timeout 15m $(UNIT_UNRACED)
 	@$(OUTSIDE) $(NICE) $(CHART_TESTS)
 	@$(NICE) $(CODEGEN_TESTS)

@@ -1,4 +1,4 @@
-package horizontal_test
+package behavior_test
 
 import (
 	"math"
@@ -7,10 +7,49 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
+
+// noon is when the limits apply.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func pods(value int32, period time.Duration) behavior.RatePolicy {
+	return behavior.RatePolicy{Type: behavior.RatePods, Value: value, Period: period}
+}
+
+func percent(value int32, period time.Duration) behavior.RatePolicy {
+	return behavior.RatePolicy{Type: behavior.RatePercent, Value: value, Period: period}
+}
+
+// rates returns a behavior without windows.
+func rates(up, down behavior.Rules) *behavior.Behavior { return &behavior.Behavior{Up: up, Down: down} }
+
+// unlimited permits any change.
+func unlimited() behavior.Rules {
+	return behavior.Rules{Policies: []behavior.RatePolicy{pods(1<<20, time.Second)}}
+}
+
+// past is an entry of history.
+type past struct {
+	ago      time.Duration
+	replicas int32
+}
+
+// changes returns scale events, oldest first.
+func changes(entries ...past) history.Changes {
+	var c history.Changes
+	for _, e := range entries {
+		c = append(c, history.Change{Time: noon.Add(-e.ago), Replicas: e.replicas})
+	}
+	return c
+}
+
+// proposing returns a proposal on values that were requested after the last change of the count.
+func proposing(current, replicas int32) behavior.Proposed {
+	return behavior.Proposed{Now: noon, Current: current, Replicas: replicas, Fresh: math.MaxInt32}
+}
 
 // TestLimitWithoutBehavior: a decision at most doubles the count, or raises it to four.
 func TestLimitWithoutBehavior(t *testing.T) {
@@ -55,14 +94,10 @@ func TestLimitWithoutBehavior(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := policy(tt.min, tt.max), see(tt.current, length(tt.proposed))
-			p.Divergences = tt.set
-			d, _ := horizontal.Decide(noon, &p, remembering(past{time.Hour, 1}), &o)
-			if diff := cmp.Diff(tt.want, d.Limited); diff != "" {
+			limits := behavior.Limits{MinReplicas: tt.min, MaxReplicas: tt.max, Divergences: tt.set}
+			got := behavior.Limit(&limits, &behavior.History{}, proposing(tt.current, tt.proposed))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
-			}
-			if d.Desired != tt.want.Replicas {
-				t.Errorf("desired %d, want the limited %d", d.Desired, tt.want.Replicas)
 			}
 		})
 	}
@@ -151,13 +186,11 @@ func TestRate(t *testing.T) {
 			behavior.Limited{Replicas: 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := policy(1, 100), see(tt.current, length(tt.proposed))
-			p.Behavior = tt.behavior
-			s := horizontal.State{ScaleUps: changes(tt.ups...), ScaleDowns: changes(tt.downs...)}
+			events := behavior.History{Ups: changes(tt.ups...), Downs: changes(tt.downs...)}
 			for _, set := range []divergence.Set{divergence.Default, divergence.None} {
-				p.Divergences = set
-				d, _ := horizontal.Decide(noon, &p, s.Clone(), &o)
-				if diff := cmp.Diff(tt.want, d.Limited); diff != "" {
+				limits := behavior.Limits{MinReplicas: 1, MaxReplicas: 100, Behavior: tt.behavior, Divergences: set}
+				got := behavior.Limit(&limits, &events, proposing(tt.current, tt.proposed))
+				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("%v: %s (-want +got):\n%s", set, tt.reason, diff)
 				}
 			}
@@ -191,25 +224,26 @@ func TestLeaveZero(t *testing.T) {
 		"disabled": {"switched off is not a rate", behavior.Rules{Select: behavior.SelectDisabled}, nil, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := policy(0, 10), scaledToZero(see(0, length(9)))
-			p.Behavior = rates(tt.up, unlimited())
-			s := horizontal.State{ScaleUps: changes(tt.ups...)}
-			d, _ := horizontal.Decide(noon, &p, s.Clone(), &o)
-			if d.Desired != tt.desired || d.Limited.LeftZero != (tt.desired != tt.upstream) {
-				t.Errorf("got %d, left zero %v: %s", d.Desired, d.Limited.LeftZero, tt.reason)
+			limits := behavior.Limits{MaxReplicas: 10, Behavior: rates(tt.up, unlimited()), Divergences: divergence.Default}
+			events := behavior.History{Ups: changes(tt.ups...)}
+			got := behavior.Limit(&limits, &events, proposing(0, 9))
+			if got.Replicas != tt.desired || got.LeftZero != (tt.desired != tt.upstream) {
+				t.Errorf("got %d, left zero %v: %s", got.Replicas, got.LeftZero, tt.reason)
 			}
-			p.Divergences = divergence.Default &^ divergence.LeaveZero
-			if d, _ := horizontal.Decide(noon, &p, s.Clone(), &o); d.Desired != tt.upstream || d.Limited.LeftZero {
-				t.Errorf("got %d, upstream stays at %d: %s", d.Desired, tt.upstream, tt.reason)
+			limits.Divergences &^= divergence.LeaveZero
+			if got := behavior.Limit(&limits, &events, proposing(0, 9)); got.Replicas != tt.upstream || got.LeftZero {
+				t.Errorf("got %d, upstream stays at %d: %s", got.Replicas, tt.upstream, tt.reason)
 			}
 		})
 	}
 	t.Run("elsewhere a spent budget means none", func(t *testing.T) {
-		p, o := policy(0, 10), see(1, length(9))
-		p.Behavior = rates(behavior.Rules{Policies: []behavior.RatePolicy{pods(1, minute)}}, unlimited())
-		d, _ := horizontal.Decide(noon, &p, horizontal.State{ScaleUps: changes(past{time.Second, 1})}, &o)
-		if d.Rescale || d.Limited.LeftZero {
-			t.Errorf("got %d", d.Desired)
+		limits := behavior.Limits{
+			MaxReplicas: 10, Divergences: divergence.Default,
+			Behavior: rates(behavior.Rules{Policies: []behavior.RatePolicy{pods(1, minute)}}, unlimited()),
+		}
+		events := behavior.History{Ups: changes(past{time.Second, 1})}
+		if got := behavior.Limit(&limits, &events, proposing(1, 9)); got.Replicas != 1 || got.LeftZero {
+			t.Errorf("got %+v", got)
 		}
 	})
 }
@@ -222,15 +256,93 @@ func TestRateOverflow(t *testing.T) {
 		"percent": {percent(math.MaxInt32, minute)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := policy(1, 1000), see(200, length(900))
-			p.Behavior = rates(behavior.Rules{Policies: policies}, unlimited())
-			if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 900 {
-				t.Errorf("got %d: the largest value means as many as you like", d.Desired)
+			limits := behavior.Limits{
+				MinReplicas: 1, MaxReplicas: 1000, Divergences: divergence.Default,
+				Behavior: rates(behavior.Rules{Policies: policies}, unlimited()),
 			}
-			p.Divergences = divergence.None
-			if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 200 {
-				t.Errorf("got %d: upstream wraps below zero and stays", d.Desired)
+			if got := behavior.Limit(&limits, &behavior.History{}, proposing(200, 900)); got.Replicas != 900 {
+				t.Errorf("got %d: the largest value means as many as you like", got.Replicas)
+			}
+			limits.Divergences = divergence.None
+			if got := behavior.Limit(&limits, &behavior.History{}, proposing(200, 900)); got.Replicas != 200 {
+				t.Errorf("got %d: upstream wraps below zero and stays", got.Replicas)
 			}
 		})
+	}
+}
+
+// TestFreshValues: without behavior, values that were requested before the last raise of the count propose no double.
+func TestFreshValues(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason                   string
+		current, proposed, fresh int32
+		set                      divergence.Set
+		want                     int32
+		wantReason               behavior.LimitReason
+		isHeld                   bool
+	}{
+		"none is fresh": {"nothing knows of the 4", 4, 9, 0, divergence.Default, 4, behavior.ScaleUpLimit, true},
+		"fresh proposes less": {"one that knows of the 4 proposes 6", 4, 9, 6, divergence.Default, 6,
+			behavior.ScaleUpLimit, true},
+		"fresh proposes more": {"the double is the limit", 4, 99, 9, divergence.Default, 8, behavior.ScaleUpLimit, false},
+		"enough":              {"6 are proposed", 4, 6, 6, divergence.Default, 6, behavior.DesiredWithinRange, false},
+		"upstream":            {"it doubles at every decision", 4, 99, 0, divergence.None, 8, behavior.ScaleUpLimit, false},
+		"max":                 {"max is named", 10, 99, 0, divergence.Default, 10, behavior.TooManyReplicas, false},
+		"min":                 {"min does not wait", 0, 1, 0, divergence.Default, 1, behavior.TooFewReplicas, false},
+	} {
+		limits := behavior.Limits{MinReplicas: 1, MaxReplicas: 10, Divergences: tt.set}
+		if tt.proposed == 1 {
+			limits.MinReplicas, tt.want = 2, 2
+		}
+		w := proposing(tt.current, tt.proposed)
+		w.Fresh = tt.fresh
+		got := behavior.Limit(&limits, &behavior.History{}, w)
+		if got.Replicas != tt.want || got.Reason != tt.wantReason || got.IsDoublingHeld != tt.isHeld {
+			t.Errorf("%s: %s: got %+v", name, tt.reason, got)
+		}
+	}
+}
+
+// TestUses: each policy's use of its period; none without behavior, or if the direction is switched off.
+func TestUses(t *testing.T) {
+	limits := behavior.Limits{MinReplicas: 1, MaxReplicas: 100, Behavior: rates(
+		behavior.Rules{Policies: []behavior.RatePolicy{pods(4, time.Minute), percent(50, time.Hour)}},
+		behavior.Rules{Select: behavior.SelectDisabled, Policies: []behavior.RatePolicy{pods(1, time.Minute)}},
+	)}
+	events := behavior.History{
+		Ups: changes(past{30 * time.Minute, 4}, past{30 * time.Second, 2}), Downs: changes(past{time.Second, 1}),
+	}
+	want := []behavior.Use{
+		{Policy: pods(4, time.Minute), Up: true, Start: 9, Permits: 13},
+		{Policy: percent(50, time.Hour), Up: true, Start: 5, Permits: 8},
+	}
+	if diff := cmp.Diff(want, behavior.Uses(&limits, &events, proposing(10, 10), true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if uses := behavior.Uses(&limits, &events, proposing(10, 10), false); uses != nil {
+		t.Errorf("disabled, and used: %v", uses)
+	}
+	limits.Behavior = nil
+	if uses := behavior.Uses(&limits, &events, proposing(10, 10), true); uses != nil {
+		t.Errorf("without behavior: %v", uses)
+	}
+}
+
+// TestPendingOf: a write counts for the longest period of its direction.
+func TestPendingOf(t *testing.T) {
+	b := rates(behavior.Rules{Policies: []behavior.RatePolicy{pods(4, time.Minute), percent(50, time.Hour)}},
+		behavior.Rules{Policies: []behavior.RatePolicy{pods(1, time.Second)}})
+	for name, tt := range map[string]struct {
+		b        *behavior.Behavior
+		from, to int32
+		want     behavior.Pending
+	}{
+		"up":       {b, 3, 5, behavior.Pending{Change: 2, Replicas: 5, Longest: time.Hour}},
+		"down":     {b, 5, 3, behavior.Pending{Change: -2, Replicas: 3, Longest: time.Second}},
+		"no rates": {nil, 5, 3, behavior.Pending{Change: -2, Replicas: 3}},
+	} {
+		if diff := cmp.Diff(tt.want, behavior.PendingOf(tt.b, tt.from, tt.to)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -1,0 +1,142 @@
+package fallback_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+var (
+	read    = metric.Result{Replicas: 3}
+	broken  = metric.Result{Failure: &source.Failure{}}
+	awaited = metric.Result{Pending: true}
+)
+
+func queue(name string, replicas int32) source.Spec {
+	return source.Spec{
+		Type: source.External, Name: name, Fallback: source.Fallback{FailureDuration: time.Minute, Replicas: replicas},
+	}
+}
+
+// TestUpdate: a fallback begins once its metric has failed without interruption, and ends with the first value. Both
+// are reported until they are confirmed.
+func TestUpdate(t *testing.T) {
+	jobs, mails, plain := queue("jobs", 7), queue("mails", 5), queue("plain", 0)
+	plain.Fallback = source.Fallback{}
+	specs := []source.Spec{jobs, mails, plain}
+	var f fallback.Failures
+	for _, step := range []struct {
+		reason string
+		at     time.Duration
+		is     [3]metric.Result
+		want   fallback.Result
+		// isLost is set if the result is not reported.
+		isLost bool
+	}{
+		{"all is well", 0, [3]metric.Result{read, read, read}, fallback.Result{}, false},
+		{"the first failure", time.Second, [3]metric.Result{broken, read, broken},
+			fallback.Result{Due: noon.Add(61 * time.Second)}, false},
+		{"awaited values are no failure, and do not end one", 20 * time.Second, [3]metric.Result{awaited, awaited, read},
+			fallback.Result{Due: noon.Add(61 * time.Second)}, false},
+		{"the second fails too, and is due later", 30 * time.Second, [3]metric.Result{broken, broken, read},
+			fallback.Result{Due: noon.Add(61 * time.Second)}, false},
+		{"the first is due", 61 * time.Second, [3]metric.Result{broken, broken, read}, fallback.Result{
+			Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7}}, Began: []int{0}, Failed: 1,
+			Due: noon.Add(90 * time.Second), DueMetric: 1,
+		}, true},
+		{"that was not reported; a metric with an active fallback may be awaited", 62 * time.Second,
+			[3]metric.Result{awaited, broken, read}, fallback.Result{
+				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7}}, Began: []int{0}, Pending: 1,
+				Due: noon.Add(90 * time.Second), DueMetric: 1,
+			}, false},
+		{"the first goes on, and the second recovers in time", 63 * time.Second, [3]metric.Result{broken, read, read},
+			fallback.Result{
+				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7}}, Failed: 1,
+			}, false},
+		{"it ends", 64 * time.Second, [3]metric.Result{read, read, read}, fallback.Result{Ended: []int{0}}, true},
+		{"that was not reported", 65 * time.Second, [3]metric.Result{read, read, read},
+			fallback.Result{Ended: []int{0}}, false},
+		{"a failure begins anew", 70 * time.Second, [3]metric.Result{broken, read, read},
+			fallback.Result{Due: noon.Add(130 * time.Second)}, false},
+		{"a clock that was set back begins anew", 0, [3]metric.Result{broken, read, read},
+			fallback.Result{Due: noon.Add(time.Minute)}, false},
+		{"and nothing is left", 2 * time.Minute, [3]metric.Result{read, read, read}, fallback.Result{}, false},
+	} {
+		var got fallback.Result
+		f.Update(&fallback.Input{Now: noon.Add(step.at), Specs: specs, Results: step.is[:], Current: 3}, &got)
+		if diff := cmp.Diff(step.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", step.reason, diff)
+		}
+		if !step.isLost {
+			f.Confirm()
+		}
+	}
+	if f != nil {
+		t.Errorf("%+v is kept", f)
+	}
+}
+
+// TestWithoutPods: a metric of the pods cannot have values without pods, so it does not fail.
+func TestWithoutPods(t *testing.T) {
+	specs := []source.Spec{queue("cpu", 7), queue("jobs", 5)}
+	specs[0].Type = source.Resource
+	for current, want := range map[int32]int{0: 1, 1: 0} {
+		var f fallback.Failures
+		var got fallback.Result
+		f.Update(&fallback.Input{Now: noon, Specs: specs, Results: []metric.Result{broken, broken}, Current: current}, &got)
+		if len(f) != 2-want || got.DueMetric != want {
+			t.Errorf("with %d pods: %+v fail, %+v", current, f, got)
+		}
+	}
+}
+
+// TestFailingSince: metrics are found again in a list with another order, by what they measure.
+func TestFailingSince(t *testing.T) {
+	pasted, plain := queue("jobs", 5), queue("plain", 0)
+	pasted.Identity, plain.Fallback = "by its query", source.Fallback{}
+	specs := []source.Spec{queue("jobs", 7), pasted, plain}
+	f := fallback.FailingSince(specs, noon.Add(-time.Hour))
+	if len(f) != 2 || f[0].Metric == f[1].Metric {
+		t.Fatalf("%+v fail", f)
+	}
+	var got fallback.Result
+	f.Update(&fallback.Input{
+		Now: noon, Specs: []source.Spec{pasted, specs[0]}, Results: []metric.Result{broken, read}, Current: 3,
+	}, &got)
+	want := []fallback.Active{{Metric: 0, Since: noon.Add(-time.Hour), Replicas: 5}}
+	if diff := cmp.Diff(want, got.Active); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	copied := got.Clone()
+	if got.Active[0].Replicas = 9; copied.Active[0].Replicas != 5 {
+		t.Error("a copy shares its buffers")
+	}
+	if f.Clear(); f != nil {
+		t.Errorf("%+v is kept", f)
+	}
+}
+
+func TestText(t *testing.T) {
+	spec := queue("jobs", 7)
+	for policy, want := range map[source.FallbackPolicy]string{
+		source.Static:                  "7 replicas",
+		source.CurrentReplicas:         "the current replica count",
+		source.CurrentReplicasIfHigher: "the current replica count, at least 7",
+		source.CurrentReplicasIfLower:  "the current replica count, at most 7",
+	} {
+		spec.Fallback.Policy = policy
+		want = spec.Describe(divergence.Default) + " could not be computed for 1m0s: its fallback asks for " + want
+		if got := fallback.Text(&spec, divergence.Default); got != want {
+			t.Errorf("%s: %q, want %q", policy, got, want)
+		}
+	}
+}

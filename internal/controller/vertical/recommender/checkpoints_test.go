@@ -28,31 +28,6 @@ func TestFirstCheckpointIsWrittenAtOnce(t *testing.T) {
 	})
 }
 
-// Ten checkpoints are written in a pass where fewer are due, so that a killed process of a small cluster loses minutes.
-func TestCheckpointsOfFewContainers(t *testing.T) {
-	const containers = 100
-	inWorld(t, func(t *testing.T, w *world) {
-		w.start()
-		for i := range containers {
-			name := fmt.Sprintf("web%d", i)
-			w.deployment(name, 1)
-			w.autoscaler(name)
-		}
-		w.pass(20 * time.Minute)
-		written := func() (sum int) {
-			for i := range containers {
-				sum += w.saves[fmt.Sprintf("web%d-app", i)]
-			}
-			return sum
-		}
-		before := written()
-		w.pass(10 * time.Minute)
-		if got := written() - before; got < 90 || got > 110 {
-			t.Errorf("%d checkpoints were written in ten passes, want ten in each", got)
-		}
-	})
-}
-
 // The target is gone for good, such as a Deployment that was replaced by a Rollout with the same labels, and pods are
 // still created and deleted.
 func TestPodsThatAreGoneAreForgottenWithoutTarget(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shells are those that completion is for, each with how it is loaded for all sessions to come.
+// shells has the shells with completion, and for each the command that loads it in new sessions.
 var shells = map[string]string{
 	"bash": `  # In this session; it needs the package bash-completion
   source <(plimsoll completion bash)

@@ -25,7 +25,7 @@ func nameAs(root *cobra.Command, program string) {
 	})
 }
 
-// typedPlimsoll is where an example begins with the program's name.
+// typedPlimsoll matches the program's name at the start of a command of an example.
 var typedPlimsoll = regexp.MustCompile(`(?m)(^ *|\| )plimsoll `)
 
 // pluginCompletion is how the program begins that kubectl runs to complete what is behind the name of a plugin.

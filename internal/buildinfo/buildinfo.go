@@ -16,10 +16,10 @@ const (
 	CommitVariable  = "github.com/plimsoll-dev/plimsoll/internal/buildinfo.commit"
 )
 
-// Unknown is what is not known of a build.
+// Unknown stands for a missing property of a build.
 const Unknown = "unknown"
 
-// Info is what a program was built from.
+// Info describes the build of a program.
 type Info struct {
 	// Version is a release's, such as v0.1.0; of another build it is what the go command knows of the sources, or (devel).
 	Version string

@@ -21,7 +21,7 @@ type Error struct {
 	What string
 	// Why it happened.
 	Why string
-	// Next is what to do, with a command where there is one.
+	// Next is the next step for the user, with a command if there is one.
 	Next string
 	// Flag and Value are those that cannot work, of a command line.
 	Flag, Value string

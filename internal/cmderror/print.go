@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Print writes an error in the form of all commands. The help is a command that shows how the command is used; it is
-// next for an error about the command line that names nothing else. Secrets are values that are left out.
+// Print writes an error of a command. help is the command that prints its usage, the next step of a usage error that
+// has no other. Secrets are values that are redacted.
 func Print(w io.Writer, err error, help string, secrets []string) {
 	if err == nil {
 		return
@@ -29,7 +29,7 @@ type block struct {
 	why, next []string
 }
 
-// String has a line for what happened, and a line for each reason and each thing to do.
+// String returns a line for the error, and one for each reason and each next step.
 func (b *block) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "error: %s\n", b.what)
@@ -42,10 +42,10 @@ func (b *block) String() string {
 	return out.String()
 }
 
-// indented has the further lines of a text below its first.
+// indented indents all lines of a text except the first.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n        ") }
 
-// describe takes an error apart: the text of each Error in it is replaced by what happened.
+// describe splits an error into its parts: in its text, What replaces each Error.
 func describe(err error) block {
 	b := block{what: err.Error()}
 	Each(err, func(e *Error) {
@@ -74,7 +74,7 @@ func Each(err error, visit func(*Error)) {
 	}
 }
 
-// separate are the errors that errors.Join has joined.
+// separate returns the errors that errors.Join has joined.
 func separate(err error) []error {
 	if own, is := err.(*status); is { //nolint:errorlint // the tree is walked here
 		return separate(own.error)

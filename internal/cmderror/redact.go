@@ -17,7 +17,7 @@ var secretForms = []*regexp.Regexp{
 	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*()`), // a JSON Web Token
 }
 
-// replacements are what stands for each form.
+// replacements has the replacement of each form.
 var replacements = []string{"${1}" + redacted + "@", "${1}" + redacted, "${1}" + redacted, redacted}
 
 // Redact leaves out these secrets, and what has the form of one.

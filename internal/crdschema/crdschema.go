@@ -25,7 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/config"
 )
 
-// definitions are those of the kinds that are validated, read when they are first needed.
+// definitions has the definitions of the validated kinds, which are read when they are first needed.
 var definitions = map[string]func() (*definition, error){
 	"autoscaling.k8s.io/v1 VerticalPodAutoscaler": once("crd/autoscaling.k8s.io_verticalpodautoscalers.yaml", "v1"),
 	"plimsoll.dev/v1alpha1 WorkloadAutoscaler":    once("crd/plimsoll/plimsoll.dev_workloadautoscalers.yaml", "v1alpha1"),

@@ -35,7 +35,7 @@ func ParseLevel(name string) (Level, error) {
 	return OK, fmt.Errorf("%q, want problem, warning or unknown", name)
 }
 
-// Finding is what a check says about one object, or about the cluster.
+// Finding is a result of a check, about one object or the cluster.
 type Finding struct {
 	Check string
 	Level Level

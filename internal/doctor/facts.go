@@ -11,7 +11,7 @@ import (
 
 // Unread says why something was not read.
 type Unread struct {
-	// Right is what the caller may not do, such as "list nodes"; empty if that is not the reason.
+	// Right is the missing permission, such as "list nodes"; empty for another reason.
 	Right string
 	// Command grants or shows that right.
 	Command string
@@ -109,13 +109,13 @@ func (f *Facts) IsSeparate() bool {
 	})
 }
 
-// Program is what examines the cluster.
+// Program is this program.
 type Program struct {
 	// Version is this program's.
 	Version string
 	// Namespace and Lease are those in which the controller is expected.
 	Namespace, Lease string
-	// ClusterFlags are those by which commands name the cluster.
+	// ClusterFlags has the flags that select the cluster, for printed commands.
 	ClusterFlags []string
 }
 
@@ -146,7 +146,7 @@ type Write struct {
 	At time.Time
 }
 
-// Target is what an autoscaler scales.
+// Target identifies the target of an autoscaler.
 type Target struct{ Group, Kind, Namespace, Name string }
 
 // Key is the same for all references to one object: the API's clients accept a kind in lower case too.
@@ -162,8 +162,8 @@ type Autoscaler struct {
 	Created time.Time
 	// Mode is that of a WorkloadAutoscaler, and the update mode of a VerticalPodAutoscaler.
 	Mode string
-	// Resources are those of its Resource metrics with a utilization target, or those that a VerticalPodAutoscaler
-	// controls.
+	// Resources has the resources of its Resource metrics with a utilization target, or those that a
+	// VerticalPodAutoscaler controls.
 	Resources []string
 	// UsesResources, UsesCustom and UsesExternal say which metrics APIs it needs.
 	UsesResources, UsesCustom, UsesExternal bool
@@ -173,13 +173,13 @@ type Autoscaler struct {
 	Overridden string
 	// HasStatus says that some controller has written conditions into it.
 	HasStatus bool
-	// Writes are those of its status.
+	// Writes has the writes of its status.
 	Writes []Write
 }
 
-// ControllerManager is what kube-controller-manager shows of itself.
+// ControllerManager has the flags of kube-controller-manager that its pods show.
 type ControllerManager struct {
-	// Pods is how many there are; none on clusters that are managed by others.
+	// Pods is the number of its pods; 0 on clusters that a provider manages.
 	Pods int
 	// IsHPALoopOn is known only of pods.
 	IsHPALoopOn bool
@@ -203,7 +203,7 @@ type ScaledObjects struct {
 	All      []Autoscaler
 }
 
-// Component is what a Deployment runs.
+// Component is a component of Plimsoll that a Deployment runs.
 type Component string
 
 // Plimsoll's components, by their label app.kubernetes.io/name, and those of others, by their names.
@@ -262,20 +262,20 @@ func (d *Deployment) runs(component string) bool {
 // APIService is a version of an API group that the API server forwards.
 type APIService struct {
 	Name, Group, Version string
-	// Service is where to, as namespace/name.
+	// Service is the Service that the webhook calls, as namespace/name.
 	Service         string
 	IsAvailable     bool
 	Reason, Message string
 }
 
-// Samples are those of metrics.k8s.io.
+// Samples has the samples of metrics.k8s.io.
 type Samples struct {
 	// IsServed says that there is such an API, Version which of its versions was read.
 	IsServed bool
 	Version  string
 	ReadAt   time.Time
 	Pods     int
-	// Nodes is how many nodes have samples; read only if no pod has one.
+	// Nodes is the number of nodes with samples, which is read only if no pod has one.
 	Nodes int
 	// Newest and Oldest are the ends of their windows; zero if there are none.
 	Newest, Oldest time.Time
@@ -291,7 +291,7 @@ type Node struct {
 	IsReady bool
 	// Why is the reason for which it is not.
 	Why string
-	// NoAgent is why it can have no agent of Plimsoll's; empty if it can.
+	// NoAgent is the reason that the node cannot run Plimsoll's agent; empty if it can.
 	NoAgent string
 	// IsOpenShift says that it is one of OpenShift, which chooses the users of pods itself.
 	IsOpenShift bool
@@ -299,7 +299,7 @@ type Node struct {
 	CgroupRoot string
 }
 
-// Kubelet is what the kubelet of a node serves.
+// Kubelet has the response of a node's kubelet.
 type Kubelet struct {
 	Node   string
 	Unread *Unread
@@ -326,7 +326,7 @@ type Definition struct {
 	HasOwnSchema bool
 }
 
-// Right is what an account needs.
+// Right is a permission that an account needs.
 type Right struct {
 	// Account is namespace/name.
 	Account string
@@ -335,14 +335,14 @@ type Right struct {
 	Verb, Group, Resource, Name, Namespace string
 }
 
-// Rights are those of Plimsoll's accounts.
+// Rights has the permissions of Plimsoll's accounts.
 type Rights struct {
-	// Checked is how many were; none if Plimsoll is not installed.
+	// Checked is the number of checked permissions; 0 if Plimsoll is not installed.
 	Checked int
 	Denied  []Right
 }
 
-// Authority is what a webhook's caBundle has.
+// Authority is a CA in a webhook's caBundle.
 type Authority struct {
 	IsMissing, IsUnreadable bool
 	// Expires is when the last of its certificates does.
@@ -368,6 +368,6 @@ type Webhook struct {
 	// HasService says that the Service exists, and IsExternal that it has no endpoints because it is a name.
 	HasService, IsExternal bool
 	ReadyEndpoints         int
-	// Unread is why the Service's endpoints are not known.
+	// Unread is the error of reading the Service's endpoints.
 	Unread *Unread
 }

@@ -15,9 +15,9 @@ import (
 // inLine is text in one line. What is found in clusters is anybody's, and could otherwise be read as further findings.
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Style is how a report is printed for people.
+// Style has the format of a report for people.
 type Style struct {
-	// Width is how many columns a line has; 0 breaks none.
+	// Width is the number of columns of a line; 0 breaks no lines.
 	Width int
 	// InColour has the levels in colours.
 	InColour bool
@@ -31,7 +31,7 @@ const (
 	commandColumn = levelWidth + 2
 )
 
-// colours are those of the levels.
+// colours has the colour of each level.
 var colours = [...]output.Colour{
 	OK: output.Green, Unknown: output.Cyan, Warning: output.Yellow, Problem: output.BoldRed,
 }
@@ -87,7 +87,7 @@ func summary(report *Report) string {
 	return strings.Join(counts, ", ") + ".\n"
 }
 
-// Output is what -o json and -o yaml print.
+// Output is the report that -o json and -o yaml print.
 type Output struct {
 	// Worst is the worst level of all findings: ok, unknown, warning or problem.
 	Worst    string          `json:"worst"`

@@ -27,7 +27,7 @@ type Queue[T any] struct {
 	waiting, running int
 	// turns are the queues below in which items wait. The first one has the next turn.
 	turns []*Queue[T]
-	// items are those of the queue itself, pushed counts them.
+	// items has the queued items, and pushed counts all that were added.
 	items  timing.Queue[*Item[T]]
 	pushed uint64
 }

@@ -9,10 +9,10 @@ import (
 
 // Line is one of them.
 type Line struct {
-	// Label is what it is about, behind two blanks for each level below the first; empty where it goes on with what the
-	// line before is about.
+	// Label is the line's subject, after two blanks for each level below the first; empty if the line continues the
+	// subject of the line before.
 	Label string `json:"label"`
-	// Text is what it says.
+	// Text is the line's text.
 	Text string `json:"text"`
 	// IsStrong says that it is of those that are read first, and IsHeading that it has no label and reaches over both
 	// columns.
@@ -80,9 +80,9 @@ func Labelled(label, text string, width int) string {
 	return line + Wrap(text, width, len(line), len(line)) + "\n"
 }
 
-// Form is how lines are printed.
+// Form has the format of printed lines.
 type Form struct {
-	// Width is how many columns a line has; 0 breaks none.
+	// Width is the number of columns of a line; 0 breaks no lines.
 	Width int
 	// IsColoured says that lines which stand out are bold.
 	IsColoured bool

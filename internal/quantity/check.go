@@ -36,7 +36,7 @@ type walk struct {
 	text []byte
 	// at is how far it is.
 	at int
-	// fields are those of structs, by their names in the text.
+	// fields has the fields of a struct, by their names in the text.
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
@@ -158,7 +158,7 @@ func (w *walk) scalar() []byte {
 	return w.text[from:w.at]
 }
 
-// unquoted is what a string says; a number is what it is.
+// unquoted returns the content of a string, and a number unchanged.
 func unquoted(text []byte) []byte {
 	if text[0] != '"' {
 		return text

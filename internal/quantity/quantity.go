@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%squantity %q: %s", at, e.Text, e.Detail())
 }
 
-// Detail is what the text must be like.
+// Detail describes the accepted texts.
 func (*Error) Detail() string {
 	return fmt.Sprintf("must have at most %d characters, and an exponent of at most %d digits", MaxLength,
 		MaxExponentDigits)

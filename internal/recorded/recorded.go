@@ -30,9 +30,9 @@ type Object struct {
 	Autoscaler observehorizontal.Autoscaler
 	// Manifests are the autoscaler and, unless it could not be read, its target.
 	Manifests []manifest.Object
-	// perPodMilli is what one pod served at the target at last, 0 if that is not known.
+	// perPodMilli is the latest load of one pod at the target; 0 if it is unknown.
 	perPodMilli float64
-	// Notes are what the reader of a simulation must know of it.
+	// Notes has notes for the reader of a simulation.
 	Notes []string
 }
 

@@ -27,7 +27,7 @@ type Object struct {
 	Spec              Spec `json:"spec"`
 }
 
-// Spec is what a ScaledObject says.
+// Spec is the spec of a ScaledObject.
 type Spec struct {
 	ScaleTargetRef struct {
 		APIVersion             string `json:"apiVersion,omitempty"`
@@ -74,7 +74,7 @@ type Trigger struct {
 	UseCachedMetrics  bool              `json:"useCachedMetrics,omitempty"`
 }
 
-// Target is what it scales.
+// Target returns the reference to its target.
 func (s *Spec) Target() autoscalingv2.CrossVersionObjectReference {
 	ref := s.ScaleTargetRef
 	return autoscalingv2.CrossVersionObjectReference{

@@ -12,7 +12,7 @@ import (
 // the target: see github.com/kedacore/keda, pkg/scalers.
 type Threshold struct{ Target, Activation, Default string }
 
-// Thresholds are those of the triggers that Plimsoll knows, by their types.
+// Thresholds has the thresholds of the triggers that Plimsoll knows, by type.
 var Thresholds = map[string]Threshold{
 	"apache-kafka":        {"lagThreshold", "activationLagThreshold", "10"},
 	"aws-sqs-queue":       {"queueLength", "activationQueueLength", "5"},

@@ -13,7 +13,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Known is what a caller knows of the requests that a pod serves.
+// Known is the capacity of a pod, as far as the caller knows it.
 type Known struct {
 	// PerSecond is how many a pod serves in a second at 100 % of its CPU request, and From what says so; 0 if nothing
 	// does.
@@ -53,7 +53,7 @@ func (s *Scene) Assume(unmodified observehorizontal.Autoscaler, known Known) err
 	return nil
 }
 
-// assumption is what a pod serves at 100 % of its CPU request, in numbers and in words.
+// assumption is the capacity of a pod at 100 % of its CPU request, as a number and as text.
 type assumption struct {
 	perSecond float64
 	text      string

@@ -247,7 +247,7 @@ func whyOffTarget(s *Scene, p *horizontal.Policy, m *source.Spec) string {
 		"averageValue", name, number(value*above))
 }
 
-// Note is what may surprise in runs; empty if there is nothing.
+// Note describes a surprising result of the runs; empty if there is none.
 func Note(s *Scene, runs []*Run) string {
 	if !slices.ContainsFunc(runs, func(r *Run) bool { return r.Setting.Autoscaler().NumMetrics() > 0 }) {
 		return "no metric follows the load: schedules alone change the count"

@@ -47,7 +47,7 @@ func CheckForecastDays(s *Scene, missing time.Duration) error {
 	return nil
 }
 
-// ForecastDays is what a forecast did.
+// ForecastDays has the results of a forecast.
 type ForecastDays struct {
 	// Name is that of the run with it.
 	Name string

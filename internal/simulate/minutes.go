@@ -18,7 +18,7 @@ type Minute struct {
 	Reason   forecast.Reason
 }
 
-// minutes are those of a run, oldest first.
+// minutes has the minutes of a run, oldest first.
 type minutes []Minute
 
 // at is the minute of a time since the load began.

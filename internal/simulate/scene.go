@@ -88,7 +88,7 @@ func (s *Setting) Autoscaler() observehorizontal.Autoscaler {
 	return observehorizontal.Either(s.HPA, s.Workload)
 }
 
-// policy is what the setting's object asks for. A mode is for a cluster: here it is Active.
+// policy returns the policy of the setting's object. A mode is for a cluster: here it is Active.
 func (s *Setting) policy() (horizontal.Policy, error) {
 	options := s.Side.options()
 	options.Divergences &^= s.Without
@@ -136,7 +136,7 @@ func (s *Setting) asks() []loop.Ask {
 // hasSchedules reports whether the time of day matters.
 func (s *Setting) hasSchedules() bool { return s.Autoscaler().HasSchedules() }
 
-// Scene is what is the same for all settings.
+// Scene has the inputs that all settings share.
 type Scene struct {
 	Load     *load.Load
 	Workload Workload
@@ -253,7 +253,7 @@ func (s *Scene) PlayFor(lasts time.Duration) error {
 	return nil
 }
 
-// capacityFor is what a pod serves if a peak is what asks for a part of maxReplicas.
+// capacityFor returns the capacity of a pod at which a peak needs this part of maxReplicas.
 func (s *Scene) capacityFor(peak float64) float64 {
 	return peak / (peakPart * float64(s.maxReplicas) * s.Target)
 }

@@ -116,7 +116,7 @@ func (w *Workload) memoryTarget(m *source.Spec) float64 {
 	return sum * float64(m.Target.Percent) / 100
 }
 
-// idleMemory is what a pod uses without requests of what the metric counts.
+// idleMemory returns the memory that a pod uses without requests, as the metric counts it.
 func (w *Workload) idleMemory(m *source.Spec) float64 {
 	sum := w.Profile.MemoryBaseBytes
 	for i := range w.Sidecars {

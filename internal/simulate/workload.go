@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// Workload is what the pods are.
+// Workload describes the pods.
 type Workload struct {
 	// Name is for people.
 	Name string
@@ -29,7 +29,7 @@ type Workload struct {
 	// Burst is how many times its request a pod without a limit gets at most.
 	Burst   float64
 	Profile workloadmodel.Profile
-	// Work is what its pods do beside their part of the load.
+	// Work is the work that its pods do besides their part of the load.
 	Work []world.Work
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
 	// until it is ready.
@@ -127,7 +127,7 @@ func (w *Workload) ServeIn(container string) {
 	w.Pod.Spec.Containers, w.Name = []corev1.Container{*all[i].DeepCopy()}, w.Name+", container "+container
 }
 
-// sidecars are what the sidecars of a pod request and use together that a metric counts.
+// sidecars returns the sum of the requests and of the use of the sidecars that a metric counts.
 func (w *Workload) sidecars(m *source.Spec) (requestMilli, usedMilli float64) {
 	for i := range w.Sidecars {
 		if s := &w.Sidecars[i]; m.Container == "" || m.Container == s.Name {

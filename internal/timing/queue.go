@@ -5,7 +5,7 @@ type Item[E any] interface {
 	comparable
 	// Before reports whether the item is due before the other.
 	Before(other E) bool
-	// Place is where the queue notes its index of the item.
+	// Place returns the field in which the queue keeps the item's index.
 	Place() *int
 }
 

@@ -136,7 +136,7 @@ func (p *Pod) fixedWork(seconds float64) float64 {
 	return p.profile.IdleCPUMilli*seconds + min(p.startupLeft, p.profile.StartupCPUMilli*seconds)
 }
 
-// freeRoom is what a pod takes from a queue that has neither a limit nor work to do.
+// freeRoom is the room of a pod without a limit on its queue.
 const freeRoom = 1e9
 
 // room returns how many more requests the pod can serve in a step.

@@ -62,7 +62,7 @@ type demand struct {
 	pods []int
 	// costs is the CPU of one scrape of each page, took its duration.
 	costs, took []time.Duration
-	// namespaces are those of the pages' objects.
+	// namespaces has the namespaces of the pages' objects.
 	namespaces []string
 }
 

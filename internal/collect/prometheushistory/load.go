@@ -89,7 +89,7 @@ func (c *Client) load(ctx context.Context, q *Query) (Series, error) {
 	return Series{Start: start, Pods: usage, PerPodMilli: perPod}, nil
 }
 
-// minutes are those of one load.
+// minutes has the minutes of one load.
 type minutes struct {
 	client *Client
 	// start is the beginning of the first; end is the latest time of a query.

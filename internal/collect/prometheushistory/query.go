@@ -128,7 +128,7 @@ func generated(name, follows string, longest int) string {
 	return regexp.QuoteMeta(prefix) + "[-0-9a-z]{0,12}" + end
 }
 
-// queries are those of one load.
+// queries has the queries for one load.
 type queries struct {
 	// usage is the CPU use of all pods in cores, request the average request of one of them.
 	usage, request string

@@ -11,7 +11,7 @@ import (
 type Nodes struct {
 	// mu guards the following.
 	mu sync.RWMutex
-	// addresses are those of each node.
+	// addresses has the addresses of each node.
 	addresses map[string][]netip.Addr
 	// nodes counts the nodes with each address.
 	nodes map[netip.Addr]int

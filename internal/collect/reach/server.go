@@ -17,7 +17,7 @@ type Server struct {
 	// Host is an address in its shortest form, or a name in lower case. The name of a Service of the cluster ends in svc.
 	Host string
 	Port uint16
-	// Namespaces are those whose objects may use it; empty for all.
+	// Namespaces has the namespaces whose objects may use it; empty means all.
 	Namespaces []string
 }
 

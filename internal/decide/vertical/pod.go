@@ -11,7 +11,7 @@ type Pod struct {
 	Generation           int64
 	// Creator is the controller of the pod, as Kind/Name: a ReplicaSet, not its Deployment. It is empty without one.
 	Creator string
-	// Node is where it runs; empty while it waits for a node.
+	// Node is the pod's node; empty until it has one.
 	Node string
 	// Created is when the object was created; Started when a kubelet accepted it, zero before.
 	Created, Started time.Time

@@ -7,7 +7,7 @@ type InitContainer struct {
 	Resized
 }
 
-// InitContainers are those of a pod, in its order.
+// InitContainers has the init containers of a pod, in its order.
 type InitContainers []InitContainer
 
 // Sidecars returns the total resources of the sidecars.

@@ -52,7 +52,7 @@ func Judge(f *doctor.Facts) doctor.Report {
 	return report
 }
 
-// nothing is what a check finds that has nothing to examine, and of which there is nothing to say.
+// nothing is the result of a check that has nothing to examine.
 var nothing []doctor.Finding
 
 func ok(format string, args ...any) []doctor.Finding {

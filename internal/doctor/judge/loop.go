@@ -43,7 +43,7 @@ func isPlimsoll(manager string) bool {
 	return manager == fieldManager || strings.HasPrefix(manager, fieldManager+"/")
 }
 
-// recentWrites are those of Plimsoll and of others in the last minutes.
+// recentWrites has the writes of the last minutes, by Plimsoll and by others.
 func recentWrites(f *doctor.Facts) (own, other writes) {
 	for i := range f.HPAs.Value {
 		for _, w := range f.HPAs.Value[i].Writes {
@@ -148,7 +148,7 @@ func bothConfigured() doctor.Finding {
 	}
 }
 
-// unattendedHPAs are those whose status no controller has ever written.
+// unattendedHPAs returns the HPAs whose status no controller has written.
 func unattendedHPAs(f *doctor.Facts) []doctor.Finding {
 	var names []string
 	for i := range f.HPAs.Value {

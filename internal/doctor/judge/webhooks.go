@@ -36,7 +36,7 @@ func webhooks(f *doctor.Facts) []doctor.Finding {
 	return bounded(found)
 }
 
-// about is what its failure costs.
+// about returns the consequences of the webhook's failure.
 func about(w *doctor.Webhook) (doctor.Level, string) {
 	what := "autoscalers"
 	if w.IsAskedAboutPods {
@@ -70,7 +70,7 @@ func unreachable(w *doctor.Webhook) doctor.Finding {
 	return found
 }
 
-// authority is what is wrong with the certificates that the API server trusts.
+// authority returns the problem of the certificates that the API server trusts.
 func authority(f *doctor.Facts, w *doctor.Webhook) []doctor.Finding {
 	level, why := about(w)
 	found := doctor.Finding{

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
-// definition is what is used of a CustomResourceDefinition.
+// definition has the fields of a CustomResourceDefinition that the checks use.
 type definition struct {
 	Spec struct {
 		Versions []struct {

@@ -27,7 +27,7 @@ func leaseFacts(l *coordinationv1.Lease) doctor.Lease {
 	}
 }
 
-// leases are those of Plimsoll's controllers, in all namespaces: by the name that is expected, and by those in the
+// leases returns the Leases of Plimsoll's controllers in all namespaces, by the default name and by the names in the
 // flags of their Deployments.
 func (r *reader) leases(ctx context.Context) {
 	wanted := []string{r.facts.Program.Lease}

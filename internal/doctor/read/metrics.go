@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
-// apiService is what is used of one.
+// apiService has the fields of an APIService that the checks use.
 type apiService struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -27,7 +27,7 @@ type apiService struct {
 	} `json:"status"`
 }
 
-// metricsGroups are those of metrics.
+// metricsGroups has the groups of the metrics APIs.
 var metricsGroups = map[string]bool{
 	"metrics.k8s.io": true, "custom.metrics.k8s.io": true, "external.metrics.k8s.io": true,
 }
@@ -98,7 +98,7 @@ func (r *reader) samplesOf(ctx context.Context, version string) (doctor.Samples,
 	return read, err
 }
 
-// nodeSamples is how many nodes have samples. They show that metrics-server works where no pod runs yet.
+// nodeSamples returns the number of nodes with samples, which show that metrics-server works before any pod runs.
 func (r *reader) nodeSamples(ctx context.Context, version string) int {
 	nodes := 0
 	path := "/apis/metrics.k8s.io/" + version + "/nodes"

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
-// maxKubelets is how many kubelets are read.
+// maxKubelets is the largest number of kubelets that are read.
 const maxKubelets = 10
 
 func nodeFacts(n *corev1.Node) doctor.Node {
@@ -36,7 +36,7 @@ func nodeFacts(n *corev1.Node) doctor.Node {
 // openShiftLabel is a label that each node of OpenShift has.
 const openShiftLabel = "node.openshift.io/os_id"
 
-// noAgent is why the node can have no agent, which mounts the cgroups of the node's own Linux.
+// noAgent returns the reason that the node cannot run an agent, which mounts the cgroups of the node's Linux.
 func noAgent(n *corev1.Node) string {
 	labels := n.Labels
 	switch {

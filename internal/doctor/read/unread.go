@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 )
 
-// request is what was requested, as RBAC has it.
+// request describes a request in the terms of RBAC.
 type request struct {
 	verb, group, resource string
 	// namespace is empty for all namespaces and for objects that have none.

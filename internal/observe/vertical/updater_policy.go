@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// Gates are those of upstream's feature gates that the updater uses.
+// Gates has the feature gates of upstream that the updater uses.
 type Gates struct {
 	// InPlace is about the update mode of that name, CPUStartupBoost about the end of
 	// start-up boosts, PerVPAConfig about evictAfterOOMSeconds.

@@ -74,7 +74,7 @@ type Config struct {
 	Kubelets       kubelets.Config
 	// Sources configures the metrics APIs, and the sources that Plimsoll reads itself.
 	Sources sources.Config
-	// Components are those to run, at least one.
+	// Components has the components to run, at least one.
 	Components          []string
 	Recommender         recommender.Config
 	Updater             updater.Config

@@ -30,7 +30,7 @@ import (
 
 // Config configures the sources, from flags.
 type Config struct {
-	// Servers are those that objects may use beside Services of their own namespace (--metric-server).
+	// Servers has the servers that objects may use besides Services of their own namespace (--metric-server).
 	Servers []reach.Server
 	// ClusterDomain is that of Services in DNS (--cluster-domain).
 	ClusterDomain string

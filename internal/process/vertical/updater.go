@@ -28,7 +28,7 @@ type updaterConfig struct {
 	Caches *caches.Caches
 	// Controller has the values of flags; New adds the rest.
 	Controller updater.Config
-	// Divergences are those of the mode of conflicts.
+	// Divergences has the divergences about conflicts.
 	Divergences divergence.Set
 	// Ignored are namespaces whose objects are left alone.
 	Ignored []string

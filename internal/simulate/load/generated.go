@@ -42,7 +42,7 @@ var generators = map[string]func(minute float64, random *rand.Rand) float64{
 	"noisy": func(_ float64, r *rand.Rand) float64 { return 0.5 * jitter(r, 0.35) },
 }
 
-// GeneratedNames are what Generated knows.
+// GeneratedNames has the names that Generated accepts.
 func GeneratedNames() []string {
 	var names []string
 	for name := range generators {

@@ -13,24 +13,24 @@ import (
 
 // Load is a rate over time.
 type Load struct {
-	// Name is what it was read from.
+	// Name is the file or the text that the load was read from.
 	Name string
 	// Length is when it ends; 0 if it goes on for ever.
 	Length time.Duration
 	// Peak is its largest rate.
 	Peak float64
-	// Burstiness is what the load itself names; NaN if it does not.
+	// Burstiness is the burstiness in the load's text; NaN without one.
 	Burstiness float64
 	// Start is when a trace begins; zero for shapes.
 	Start time.Time
 
 	shape   workloadmodel.Shape
 	speedUp float64
-	// offset is where in the shape it begins.
+	// offset is the start of the load in the shape.
 	offset time.Duration
 	// rows are when the values of a trace begin to hold; nil for shapes.
 	rows []time.Duration
-	// gaps are where rows of a trace are missing, oldest first.
+	// gaps has the times without rows in a trace, oldest first.
 	gaps []gap
 }
 

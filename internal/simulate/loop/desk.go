@@ -17,7 +17,7 @@ type Loop interface {
 	Act()
 }
 
-// Config is what both loops share.
+// Config has the settings that both loops share.
 type Config struct {
 	Policy horizontal.Policy
 	// Requests say for each of the policy's metrics what a pod requests of it.

@@ -27,7 +27,7 @@ func isAsked(spec *source.Spec) bool {
 	return spec.Type == source.Prometheus || spec.Type == source.ExternalScaler
 }
 
-// activity is what a scaler says: there is work while requests come or wait.
+// activity is a scaler's response: it is active while requests arrive or wait.
 func (d *decider) activity() metric.Activity {
 	if s := d.World.Stats(); s.OfferedPerSecond > 0 || s.QueueLength > 0 {
 		return metric.Active

@@ -224,7 +224,7 @@ func (p *Plimsoll) report(g *group) {
 	g.reported = now
 }
 
-// use is what a pod uses by its newest samples alone.
+// use returns the use of a pod by its newest samples alone.
 func use(pod *world.Pod) (u trigger.Use) {
 	for k := range pod.Containers {
 		cpuMilli, memoryMilli := pod.Containers[k].History.Newest()

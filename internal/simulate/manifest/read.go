@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxBytes is what is read of a file at most.
+// maxBytes is the largest accepted size of a file.
 const maxBytes = 16 << 20
 
 // Object is one object of a file.

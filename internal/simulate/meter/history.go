@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
-// History is what Plimsoll remembers of one container that it reads of a kubelet or an agent.
+// History has Plimsoll's samples of one container, from a kubelet or an agent.
 type History struct {
 	container podload.Container
 	// arrived is when the newest sample was read.
@@ -32,7 +32,7 @@ func (h *History) Read(epoch time.Time, now time.Duration, r Reading) (isNew boo
 	return true
 }
 
-// Container is what is known of it; empty where the newest sample is too old.
+// Container returns its usage; empty if the newest sample is too old.
 func (h *History) Container(name string, now, maxAge time.Duration) podload.Container {
 	if now-h.arrived > maxAge {
 		return podload.Container{Name: name}

@@ -18,11 +18,11 @@ const (
 	// points at a second each span the stable window, one early one among them. More frequent ones are
 	// thinned out, as internal/decide/points does it, but for the newest.
 	points, newestPoints = 18, 8
-	// shortestGap is what two samples lie apart at least, so that the later one is new.
+	// shortestGap is the shortest time between two samples for the later one to count as new.
 	shortestGap = 100 * time.Millisecond
 )
 
-// Reading is what a kubelet has measured of a pod, or what the pod itself answers.
+// Reading is a kubelet's measurement of a pod, or the pod's own response.
 type Reading struct {
 	// At is when it was measured.
 	At         time.Duration
@@ -33,7 +33,7 @@ type Reading struct {
 	ServedTotal, InPod float64
 }
 
-// Meter is what is remembered of one pod. It serves one of both readers.
+// Meter has the samples of one pod. It serves one of both readers.
 type Meter struct {
 	kubelet [points]Reading
 	first   int
@@ -135,7 +135,7 @@ func (m *Meter) Publish(started, resolution time.Duration) {
 	m.server.last, m.hasLast, m.hasStaged = staged, true, false
 }
 
-// Served is what metrics-server answers. The API's times are whole seconds.
+// Served is a response of metrics-server. The API's times are whole seconds.
 func (m *Meter) Served(epoch time.Time) metric.Sample {
 	if !m.hasPrevious {
 		return metric.Sample{}

@@ -13,7 +13,7 @@ type clock struct{}
 
 var _ plot.Ticker = clock{}
 
-// steps are what marks may be apart.
+// steps has the possible distances of marks.
 var steps = []time.Duration{
 	time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
 	10 * time.Minute,

@@ -25,7 +25,7 @@ var (
 	black = color.RGBA{A: 255}
 	grey  = color.RGBA{R: 153, G: 153, B: 153, A: 255}
 	faint = color.RGBA{R: 225, G: 225, B: 225, A: 255}
-	// colours are those of the runs, in their order.
+	// colours has the colours of the runs, in their order.
 	colours = []color.RGBA{
 		{R: 213, G: 94, A: 255},          // vermillion
 		{G: 114, B: 178, A: 255},         // blue
@@ -39,7 +39,7 @@ var (
 // MostRuns are how many runs a picture can show.
 var MostRuns = len(colours)
 
-// Formats are those that Draw knows.
+// Formats has the formats that Draw writes.
 var Formats = []string{"svg", "png"}
 
 // Draw writes a picture of the runs.
@@ -115,7 +115,7 @@ const leastLatency = 1e-3
 
 func decadeBelow(v float64) float64 { return math.Pow(10, math.Floor(math.Log10(v))) }
 
-// floorOf is where the axis begins: at 0, but where that cannot be shown.
+// floorOf returns the start of the axis: 0, unless the scale cannot show it.
 func floorOf(p *plot.Plot) float64 {
 	if _, isLog := p.Y.Scale.(plot.LogScale); isLog {
 		return p.Y.Min

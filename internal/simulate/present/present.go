@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 )
 
-// Form is how text is written.
+// Form has the format of the text.
 type Form struct {
 	// Width is how many characters a line of words has.
 	Width int
@@ -126,7 +126,7 @@ type document struct {
 	PodCapacity float64  `json:"podCapacity"`
 	Target      float64  `json:"target"`
 	Runs        []result `json:"runs"`
-	// Forecasts are what the forecasts of runs do.
+	// Forecasts has the results of the runs' forecasts.
 	Forecasts []forecast `json:"forecasts,omitempty"`
 }
 
@@ -135,7 +135,7 @@ type result struct {
 	As      string      `json:"as"`
 	Score   score.Score `json:"score"`
 	Changes []change    `json:"changes"`
-	// Limits are those that schedules change.
+	// Limits has the limits that schedules change.
 	Limits []limit `json:"limits,omitempty"`
 }
 

@@ -34,7 +34,7 @@ type Container struct {
 
 	// model is a pod of its own for the model, as containers have requests and CPU of their own.
 	model *workloadmodel.Pod
-	// usedSeconds is what it used that the model does not count.
+	// usedSeconds is the CPU time that the model does not count.
 	usedSeconds float64
 	// sampling is nil where each scrape samples anew.
 	sampling *sampling
@@ -63,7 +63,7 @@ func (w *World) begin(p *Pod) {
 	w.housekeeping.begin(p, w.config.Sidecars, w.now)
 }
 
-// Containers are those of all pods that run.
+// Containers returns the containers of all running pods.
 func (w *World) Containers() iter.Seq2[*Pod, *Container] {
 	return func(yield func(*Pod, *Container) bool) {
 		for _, p := range w.pods {
@@ -76,7 +76,7 @@ func (w *World) Containers() iter.Seq2[*Pod, *Container] {
 	}
 }
 
-// read is what the container used and served until now.
+// read returns the container's counters now.
 func (c *Container) read(now time.Duration) meter.Reading {
 	s := c.model.Stats()
 	return meter.Reading{
@@ -85,7 +85,7 @@ func (c *Container) read(now time.Duration) meter.Reading {
 	}
 }
 
-// UsedMilli is what all containers of the pod used lately.
+// UsedMilli returns the latest CPU use of all containers of the pod.
 func (p *Pod) UsedMilli() (sum float64) {
 	for i := range p.Containers {
 		sum += p.Containers[i].model.Stats().CPUMilli
@@ -93,7 +93,7 @@ func (p *Pod) UsedMilli() (sum float64) {
 	return sum
 }
 
-// Current is what the pod says of itself now; false before it runs.
+// Current returns the pod's own metrics now; false before it runs.
 func (p *Pod) Current(now time.Duration) (meter.Reading, bool) {
 	if len(p.Containers) == 0 {
 		return meter.Reading{}, false
@@ -101,7 +101,7 @@ func (p *Pod) Current(now time.Duration) (meter.Reading, bool) {
 	return p.Containers[0].read(now), true
 }
 
-// Read is what the agent of the pod's node reads of a container now, by the node's clock.
+// Read returns a container's sample by the agent of the pod's node, now by the node's clock.
 func (p *Pod) Read(c *Container, now time.Duration) meter.Reading {
 	r := c.read(now)
 	r.At += p.ClockOffset

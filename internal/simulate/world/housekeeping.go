@@ -20,7 +20,7 @@ const (
 	known = 2
 )
 
-// class is what a container does between two samples.
+// class is the activity of a container between two samples.
 type class int
 
 const (
@@ -42,7 +42,7 @@ type housekeeping struct {
 	next time.Duration
 }
 
-// sampling is what a cAdvisor has of a container.
+// sampling has the samples that a cAdvisor keeps of a container.
 type sampling struct {
 	class  class
 	random *rand.Rand

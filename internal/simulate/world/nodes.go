@@ -11,7 +11,7 @@ import (
 // Supply has the nodes. The zero value is room without end, without contention for
 // CPU.
 type Supply struct {
-	// CPUMilli is what a node has for pods; 0 means that there is always room.
+	// CPUMilli is the CPU of a node for pods; 0 means that there is always room.
 	CPUMilli float64
 	// Nodes are there from the beginning and stay.
 	Nodes int

@@ -30,11 +30,11 @@ type Pod struct {
 	Page       meter.Meter
 
 	node *node
-	// model is of the container that serves.
+	// model is the model of the container that serves.
 	model *workloadmodel.Pod
 }
 
-// Stats are what the container that serves used and served; false before it runs.
+// Stats returns the counters of the container that serves; false before it runs.
 func (p *Pod) Stats() (workloadmodel.PodStats, bool) {
 	if p.model == nil {
 		return workloadmodel.PodStats{}, false

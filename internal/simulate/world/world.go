@@ -32,7 +32,7 @@ type Config struct {
 	Resources workloadmodel.Resources
 	Profile   workloadmodel.Profile
 	Sidecars  []Sidecar
-	// Work is what pods do beside their part of the load.
+	// Work is the work that pods do besides their part of the load.
 	Work []Work
 	// Rollouts are when all pods begin to be replaced, in the order of time.
 	Rollouts []time.Duration

@@ -30,7 +30,7 @@ type Live struct {
 	Autoscaler observehorizontal.Autoscaler
 	// Scale is nil if it could not be read.
 	Scale *autoscalingv1.Scale
-	// Pods are those of Observation.
+	// Pods has the pods of Observation.
 	Pods    []*corev1.Pod
 	Options observehorizontal.Options
 	// State and Observation are the inputs of the decision.

@@ -43,7 +43,7 @@ type Flags struct {
 	lifetime      time.Duration
 	minTLSVersion string
 	ciphers       string
-	// clientAuthority is who signs the certificates of clients; empty where they need none.
+	// clientAuthority is the CA of client certificates; empty if clients need none.
 	clientAuthority string
 
 	register            bool
@@ -151,7 +151,7 @@ func (f *Flags) addRegistration(fs *pflag.FlagSet) {
 		"How often the Lease is renewed. It must be well below the updater's --admission-controller-status-lease-timeout.")
 }
 
-// ownNamespace is where nothing says what the server's namespace is.
+// ownNamespace is the server's namespace if the environment does not have it.
 const ownNamespace = "kube-system"
 
 // Complete reads what flags and environment mean, and names every flag that has a
@@ -191,7 +191,7 @@ func (f *Flags) Complete() error {
 	return errs.Join()
 }
 
-// webhookURL is where the API server finds the server without a Service.
+// webhookURL returns the address of the server without a Service.
 func (f *Flags) webhookURL() (*url.URL, error) {
 	where, err := url.Parse(f.webhookAddress + ":" + f.webhookPort)
 	if err != nil {
@@ -203,7 +203,7 @@ func (f *Flags) webhookURL() (*url.URL, error) {
 	return where, nil
 }
 
-// names are those by which the API server calls the server.
+// names returns the host names by which the API server calls the server.
 func (f *Flags) names() []string {
 	if where, err := f.webhookURL(); f.byURL && err == nil {
 		return []string{where.Hostname()}
@@ -231,7 +231,7 @@ func parseLabels(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// tlsConfig is what upstream's flags mean.
+// tlsConfig returns the settings of upstream's TLS flags.
 func tlsConfig(minVersion, ciphers string) *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if minVersion == "tls1_3" {
@@ -246,7 +246,7 @@ func tlsConfig(minVersion, ciphers string) *tls.Config {
 	return config
 }
 
-// Config is what the flags mean. They must be complete.
+// Config returns the server's configuration from the flags, which must be complete.
 func (f *Flags) Config() *admission.Config {
 	cfg := &admission.Config{
 		API:     process.API{Kubeconfig: f.common.Kubeconfig, QPS: float32(f.qps), Burst: int(f.burst)},

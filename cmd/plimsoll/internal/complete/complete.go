@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/names"
 )
 
-// patience is how long a shell waits at most: for a cluster, or for a program that gets credentials.
+// patience is the longest time that a shell waits, for a cluster or a credential plugin.
 const patience = 2 * time.Second
 
 // Kube completes the flags about the cluster.

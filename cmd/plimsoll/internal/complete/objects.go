@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/names"
 )
 
-// kubeconfig is what can be chosen from one.
+// kubeconfig has the contexts, clusters and users to choose from.
 type kubeconfig struct{ raw clientcmdapi.Config }
 
 func (k *kubeconfig) contexts() []string { return sortedKeys(k.raw.Contexts) }

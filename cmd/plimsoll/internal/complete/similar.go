@@ -13,10 +13,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/names"
 )
 
-// similarPatience is how long an error waits for names that may have been meant.
+// similarPatience is the longest time that an error waits for similar names.
 const similarPatience = 2 * time.Second
 
-// mostOffered is how many names are offered where none is near.
+// mostOffered is the number of names that an error offers if none is similar.
 const mostOffered = 5
 
 // Similar adds to an error about an object that was not found which objects of its namespace may have been meant. Any

@@ -202,7 +202,7 @@ func (f *Flags) Validate() error {
 	return errs.Join()
 }
 
-// Config is what the flags mean. They must be valid.
+// Config returns the controller's configuration from the flags, which must be valid.
 func (f *Flags) Config() *controller.Config {
 	cfg := f.config
 	cfg.API.Kubeconfig = f.common.Kubeconfig

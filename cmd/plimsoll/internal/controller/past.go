@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
 )
 
-// pastFlags are those about the load of the time before an object was decided here.
+// pastFlags has the flags about the load from before Plimsoll decided an object.
 type pastFlags struct {
 	isRead bool
 	length string

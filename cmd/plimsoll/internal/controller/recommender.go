@@ -202,7 +202,7 @@ func (f *recommenderFlags) policy() recommend.Policy {
 	return p
 }
 
-// Config is what the flags say of a recommender.
+// Config returns the recommender's configuration from the flags.
 func (f *recommenderFlags) Config() recommender.Config {
 	cfg := recommender.Config{
 		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
@@ -216,10 +216,10 @@ func (f *recommenderFlags) Config() recommender.Config {
 	return cfg
 }
 
-// Divergences are those of the flag.
+// Divergences returns the divergences that the flag leaves on.
 func (f *recommenderFlags) Divergences() verticaldivergence.Set { return f.differs }
 
-// ignoredNamespaces are those that are left alone.
+// ignoredNamespaces returns the namespaces whose objects are not decided.
 func (f *recommenderFlags) ignoredNamespaces() []string {
 	if f.ignored == "" {
 		return nil

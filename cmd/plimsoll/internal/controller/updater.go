@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// updaterFlags are those of upstream's updater, by its defaults, and by its names with a prefix.
+// updaterFlags has the flags of upstream's updater, with its defaults, and its names with a prefix.
 type updaterFlags struct {
 	interval        time.Duration
 	minReplicas     int
@@ -105,7 +105,7 @@ func (f *updaterFlags) Validate(check flags.Check) {
 	check(f.boostSyncs > 0, prefix+"concurrent-cpu-startup-boost-syncs", f.boostSyncs, "must be greater than 0")
 }
 
-// Config is what the flags mean. The gates are those of both components.
+// Config returns the updater's configuration from the flags. Recommender and updater share the gates.
 func (f *updaterFlags) Config(gates validation.Features) updater.Config {
 	lease := f.lease
 	lease.Ignored = !f.useStatus

@@ -7,13 +7,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
-// Check notes a flag whose value cannot work, with what it must be.
+// Check records an error unless the value of the flag is fine; want says which values are.
 type Check func(fine bool, flag string, value any, want string)
 
-// Errors are the flags whose values cannot work.
+// Errors collects the errors about values of flags.
 type Errors struct{ all []error }
 
-// Check is a Check.
+// Check is a function of type Check.
 func (e *Errors) Check(fine bool, flag string, value any, want string) {
 	if !fine {
 		e.all = append(e.all, &cmderror.Error{
@@ -22,8 +22,8 @@ func (e *Errors) Check(fine bool, flag string, value any, want string) {
 	}
 }
 
-// Add adds an error that names its flags itself; nil is none.
+// Add adds an error whose text names the flags; nil adds nothing.
 func (e *Errors) Add(err error) { e.all = append(e.all, err) }
 
-// Join is all of them as one error about the command line; nil if there are none.
+// Join returns all errors as one usage error; nil if there are none.
 func (e *Errors) Join() error { return cmderror.Usage(errors.Join(e.all...)) }

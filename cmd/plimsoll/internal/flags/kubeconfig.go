@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
-// RESTConfig is how the cluster is reached that the flags or the kubeconfig name. The agent is what the API server logs
-// as the client's name.
+// RESTConfig returns the configuration of clients for the cluster that the flags or the kubeconfig select. The API
+// server logs the agent as the client's name.
 func RESTConfig(kube *genericclioptions.ConfigFlags, agent string) (*rest.Config, error) {
 	if err := checkKubeconfig(kube); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func RESTConfig(kube *genericclioptions.ConfigFlags, agent string) (*rest.Config
 	return config, nil
 }
 
-// Namespace is the one of --namespace, or of the kubeconfig's context.
+// Namespace returns the namespace of --namespace, or of the kubeconfig's context.
 func Namespace(kube *genericclioptions.ConfigFlags) (string, error) {
 	namespace, _, err := kube.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -38,7 +38,7 @@ func Namespace(kube *genericclioptions.ConfigFlags) (string, error) {
 	return namespace, nil
 }
 
-// Context is the name of the kubeconfig's context that is used; empty if none is.
+// Context returns the name of the kubeconfig's context in use; empty without one.
 func Context(kube *genericclioptions.ConfigFlags) string {
 	if name := text(kube.Context); name != "" {
 		return name
@@ -50,8 +50,8 @@ func Context(kube *genericclioptions.ConfigFlags) string {
 	return raw.CurrentContext
 }
 
-// ToCluster are the flags that choose the cluster, of those that were given. Credentials are not among them: commands
-// are printed and kept.
+// ToCluster returns the given flags that select the cluster, without credentials: printed commands are copied and
+// stored.
 func ToCluster(kube *genericclioptions.ConfigFlags) []string {
 	var given []string
 	for _, flag := range []struct {
@@ -68,10 +68,10 @@ func ToCluster(kube *genericclioptions.ConfigFlags) []string {
 	return given
 }
 
-// localhost is the server that client-go takes where nothing names one. Nobody means it.
+// localhost is client-go's default server. No user means it.
 const localhost = "http://localhost:8080"
 
-// checkKubeconfig is an error if nothing says which cluster is meant.
+// checkKubeconfig returns an error if nothing selects a cluster.
 func checkKubeconfig(kube *genericclioptions.ConfigFlags) error {
 	raw, err := kube.ToRawKubeConfigLoader().RawConfig()
 	switch {
@@ -88,7 +88,7 @@ func checkKubeconfig(kube *genericclioptions.ConfigFlags) error {
 		Next: "name one with --kubeconfig or KUBECONFIG, or have your cloud's or cluster's tool write one"}
 }
 
-// where are the places of kubeconfig files.
+// where returns the paths of the kubeconfig files.
 func where(kube *genericclioptions.ConfigFlags) string {
 	if path := text(kube.KubeConfig); path != "" {
 		return path
@@ -99,7 +99,7 @@ func where(kube *genericclioptions.ConfigFlags) string {
 	return clientcmd.RecommendedHomeFile
 }
 
-// kubeconfigError says what is wrong with the kubeconfig, or with the flags that choose from it.
+// kubeconfigError describes the problem of the kubeconfig, or of a flag that selects from it.
 func kubeconfigError(kube *genericclioptions.ConfigFlags, err error) error {
 	raw, rawErr := kube.ToRawKubeConfigLoader().RawConfig()
 	named := text(kube.Context)
@@ -121,7 +121,7 @@ func kubeconfigError(kube *genericclioptions.ConfigFlags, err error) error {
 		Next: "kubectl config view shows what is in it", Cause: err}
 }
 
-// unknownName is the error about a flag that names something that the kubeconfig does not have.
+// unknownName returns the error about a flag whose value is not in the kubeconfig.
 func unknownName(flag, name string, known []string, err error) error {
 	next := cmderror.DidYouMean(cmderror.Nearest(name, known))
 	if next == "" {

@@ -33,5 +33,5 @@ func (m *MilliCPU) Set(text string) error {
 	return nil
 }
 
-// Type is what help calls the value.
+// Type returns the name of the value in the help.
 func (*MilliCPU) Type() string { return "quantity" }

@@ -10,16 +10,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// The widths of lines: where no terminal says, and the most of a line of text that is easy to read.
+// The widths of lines: without a terminal, and the largest for prose.
 const (
 	plainWidth      = 80
 	widestTextWidth = 100
 )
 
-// narrowest is the narrowest terminal that is believed.
+// narrowest is the smallest width of a terminal that is used.
 const narrowest = 40
 
-// IsTerminal reports whether people read what is written.
+// IsTerminal reports whether the output is a terminal.
 func IsTerminal(out io.Writer) bool {
 	_, ok := descriptor(out)
 	return ok
@@ -34,7 +34,7 @@ func descriptor(out io.Writer) (fd int, isTerminal bool) {
 	return fd, term.IsTerminal(fd)
 }
 
-// Terminal is how wide a line may be, and whether it may have colours.
+// Terminal returns the width of a line, and whether it may have colours.
 func Terminal(out io.Writer) (width int, inColour bool) {
 	fd, isTerminal := descriptor(out)
 	if !isTerminal {
@@ -47,7 +47,7 @@ func Terminal(out io.Writer) (width int, inColour bool) {
 	return width, os.Getenv("NO_COLOR") == ""
 }
 
-// Text is how wide a line of text may be, and whether it may have colours.
+// Text returns the width of a line of prose, and whether it may have colours.
 func Text(out io.Writer) (width int, inColour bool) {
 	if !IsTerminal(out) {
 		return plainWidth, false
@@ -56,8 +56,7 @@ func Text(out io.Writer) (width int, inColour bool) {
 	return min(width, widestTextWidth), inColour
 }
 
-// Form is how lines with labels are printed. On a terminal they are broken at its width; what reads a pipe looks for
-// whole lines.
+// Form returns the format of lines with labels. They are broken at a terminal's width, and never in a pipe.
 func Form(out io.Writer) output.Form {
 	if !IsTerminal(out) {
 		return output.Form{}
@@ -66,7 +65,7 @@ func Form(out io.Writer) output.Form {
 	return output.Form{Width: width, IsColoured: inColour}
 }
 
-// WriteNote writes a note beside a result. On a terminal its lines go on below where the text begins.
+// WriteNote writes a note beside a result. On a terminal its further lines are indented.
 func WriteNote(out io.Writer, note string) { fmt.Fprintln(out, noteText(note, Form(out).Width)) }
 
 func noteText(note string, width int) string {

@@ -15,7 +15,7 @@ const (
 	minusAnnotation  = "plimsoll_minus"
 )
 
-// Values are those that a flag can have.
+// Values has the values that a flag accepts.
 type Values struct {
 	All []string
 	// IsList says that the flag takes several, with commas between; HasMinus that each may have a - before it.
@@ -40,7 +40,7 @@ func annotate(fs *pflag.FlagSet, flag, key string, values []string) {
 	}
 }
 
-// ValuesOf are those of a flag; none if they are not known.
+// ValuesOf returns the values that a flag accepts; none if they are unknown.
 func ValuesOf(f *pflag.Flag) Values {
 	return Values{
 		All: f.Annotations[valuesAnnotation], IsList: len(f.Annotations[listAnnotation]) > 0,
@@ -48,7 +48,7 @@ func ValuesOf(f *pflag.Flag) Values {
 	}
 }
 
-// AllValues are those of all flags that have some.
+// AllValues returns the accepted values of all flags that have a list of them.
 func AllValues(fs *pflag.FlagSet) map[string]Values {
 	all := map[string]Values{}
 	fs.VisitAll(func(f *pflag.Flag) {

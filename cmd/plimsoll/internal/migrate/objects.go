@@ -281,7 +281,7 @@ func (o *migrateOptions) namesBack(
 	return names, nil
 }
 
-// poll is how long to wait between two reads.
+// poll is the time between two reads.
 const poll = 2 * time.Second
 
 func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what *selection) error {

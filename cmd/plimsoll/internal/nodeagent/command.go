@@ -9,13 +9,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/nodeagent"
 )
 
-// Flags are those of plimsoll node-agent.
+// Flags has the flags of plimsoll node-agent.
 type Flags struct {
 	common flags.Common
 	config nodeagent.Config
 }
 
-// Add adds them.
+// Add adds the flags.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	c := &f.config
 	fs.StringVar(&c.Address, "listen-address", ":8443", "The address at which the agent serves the controller.")
@@ -31,7 +31,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.common.AddLogFormat(fs)
 }
 
-// Complete names every flag that has a value which cannot work.
+// Complete returns an error about each flag with an invalid value.
 func (f *Flags) Complete() error {
 	var errs flags.Errors
 	c := &f.config
@@ -43,7 +43,7 @@ func (f *Flags) Complete() error {
 	return errs.Join()
 }
 
-// Config is what they mean.
+// Config returns the agent's configuration from the flags.
 func (f *Flags) Config() *nodeagent.Config { return &f.config }
 
 // Command is plimsoll node-agent.

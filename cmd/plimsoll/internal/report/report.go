@@ -59,7 +59,7 @@ type options struct {
 	finder  leader.Finder
 	kube    *genericclioptions.ConfigFlags
 	program string
-	// secrets are those of the command line.
+	// secrets has the secrets in the command line.
 	secrets       []string
 	out, progress io.Writer
 }

@@ -15,11 +15,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 )
 
-// mostSettings are how many are compared at most.
+// mostSettings is the largest number of settings that one command compares.
 const mostSettings = 16
 
-// compared is what is played, and the autoscaler as it is before --set changes it: the first one, where there are
-// several.
+// compared returns the settings to play, and the autoscaler before --set changes it; the first one of several.
 type compared struct {
 	settings   []simulate.Setting
 	unmodified observehorizontal.Autoscaler

@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 )
 
-// asRecorded changes the pods to those that the record tells of, if there is one and no flag says how large they are.
+// asRecorded sets the pods' requests from the record, if there is one and no flag sets them.
 func (f *simulateFlags) asRecorded(w *simulate.Workload) {
 	if f.recorded != nil && f.cpu == 0 && !f.recorded.Request(w) {
 		f.recorded.Notes = append(f.recorded.Notes, "--cpu-request or --workload say what a pod requests")
 	}
 }
 
-// pod is what the pods are that an autoscaler scales: the workload's manifest, and what flags say instead.
+// pod returns the pods that the autoscaler scales: from the workload's manifest, with the values of flags.
 func (f *simulateFlags) pod(
 	autoscaler observehorizontal.Autoscaler, objects []manifest.Object,
 ) (simulate.Workload, error) {

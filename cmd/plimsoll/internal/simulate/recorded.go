@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
-// recordedFlags are those about the load that Plimsoll recorded of an object of a cluster.
+// recordedFlags has the flags about the load that Plimsoll has recorded for an object of a cluster.
 type recordedFlags struct {
 	from   string
 	last   time.Duration

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
-// addSamples adds the flags of what makes samples late or missing: sidecars, nodes that do not answer, and clocks.
+// addSamples adds the flags about late and missing samples: sidecars, outages of nodes, and clocks.
 func (f *simulateFlags) addSamples(fs *pflag.FlagSet) {
 	fs.Var((*sidecarFlag)(&f.pods.Sidecars), "sidecar",
 		"Another container of each pod, such as request=50m,cpu=20m: request is its CPU request (default 0), cpu its "+

@@ -105,7 +105,7 @@ func (f *simulateFlags) fit(
 	return s, nil
 }
 
-// known is what flags and the record say of the requests that a pod serves.
+// known returns the capacity of a pod, from flags and the record.
 func (f *simulateFlags) known(w *simulate.Workload) (simulate.Known, error) {
 	known := simulate.Known{IsInPods: f.recorded != nil}
 	switch {

@@ -205,7 +205,7 @@ const (
 	widestPlot = 160
 )
 
-// patience is how long nothing is said.
+// patience is the time before progress is printed.
 const patience = 2 * time.Second
 
 // progress says how far a simulation is that takes long.

@@ -99,25 +99,24 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	group.Go(func() error { reader.Run(ctx); return nil })
 	group.Go(func() error { return page.Serve(ctx) })
 	if !o.noBrowser {
-		// Not in the group: a browser may run until the person closes it, and Ctrl-C ends the command before.
+		// Not in the group: a browser may run until its user closes it, and Ctrl-C must end the command before that.
 		go openBrowser(page, progress)
 	}
 	return group.Wait()
 }
 
-// openBrowser opens the page. What it starts may be the browser itself, which then waits for the page. Every user of
-// this machine can read the address among that process's arguments: it is another one than the printed one, and works
-// once.
+// openBrowser opens the page. The started process may be the browser itself, which then waits for the page. Every user
+// of this machine can read the process's arguments: the address among them differs from the printed one, and works once.
 func openBrowser(page *server.Server, progress io.Writer) {
-	// What the browser prints is not for the reader of this.
+	// The browser's own output would hide the address.
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	if err := browser.OpenURL(page.AddressForOnce()); err != nil {
 		fmt.Fprintln(progress, "Could not start a browser: open that address in yours.")
 	}
 }
 
-// clusterFlags are those by which commands of the page name the cluster. The page stays open while others change what
-// is current, so that they name the context that it was opened with.
+// clusterFlags returns the flags that select the cluster, for commands on the page. They name the context that the page
+// was opened with, because the current context may change while it is open.
 func (o *options) clusterFlags() []string {
 	given := flags.ToCluster(o.kube)
 	if context := flags.Context(o.kube); *o.kube.Context == "" && context != "" {

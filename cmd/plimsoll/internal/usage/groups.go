@@ -47,7 +47,7 @@ func paragraphs(text string, width int) string {
 	return strings.Join(all, "\n\n")
 }
 
-// column is where the second column of a table begins, behind two blanks or more.
+// column returns the start of the second column of a table, after two blanks or more.
 func column(line string) int {
 	name := strings.TrimLeft(line, " ")
 	first, rest, _ := strings.Cut(name, "  ")
@@ -82,7 +82,7 @@ func usageText(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// continued is where a command goes on in the next line.
+// continued matches a line break within a command.
 var continued = regexp.MustCompile(` *\\\n *`)
 
 // example breaks a line of an example as a shell, or a reader of its comment, takes it.

@@ -1,5 +1,4 @@
-// Package usage gives the errors of command lines the form of all errors, and offers the nearest of what can be
-// written.
+// Package usage reports errors about command lines as cmderror.Error, and suggests the nearest flag, command or value.
 package usage
 
 import (
@@ -21,8 +20,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Apply sets how a command and those below it report flags and arguments that cannot work, how the values of their
-// flags are completed, and how their help is printed.
+// Apply sets the errors about flags and arguments of a command and those below it, the completion of their flags'
+// values, and the format of their help.
 func Apply(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(flagError)
 	Walk(cmd, func(each *cobra.Command) {
@@ -44,7 +43,7 @@ func Walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// checked is a check of arguments whose errors have the form of all; nil stays nil, as cobra then looks for commands.
+// checked returns a check of arguments that returns usage errors. A nil check stays nil: cobra then looks for commands.
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		return nil
@@ -63,7 +62,7 @@ func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// Finish gives an error of a command that has run the form of all errors.
+// Finish converts the error of a command to a cmderror.Error.
 func Finish(cmd *cobra.Command, err error) error {
 	if name, isUnknown := unknownName(err); isUnknown {
 		return cmderror.Usage(&cmderror.Error{
@@ -75,7 +74,7 @@ func Finish(cmd *cobra.Command, err error) error {
 	return apierror.Classify(withFile(err))
 }
 
-// withFile says in words that a file is not there, or may not be read.
+// withFile describes a missing or unreadable file in the words of Plimsoll's errors.
 func withFile(err error) error {
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		var all []error
@@ -102,8 +101,7 @@ func withFile(err error) error {
 	return &cmderror.Error{What: strings.Replace(err.Error(), file.Error(), what, 1), Cause: err}
 }
 
-// PrintError writes an error in the form of all. On a terminal its lines go on below where their texts begin; what
-// reads a pipe looks for whole lines.
+// PrintError writes the error of a command. Lines are wrapped and indented on a terminal, and never in a pipe.
 func PrintError(w io.Writer, cmd *cobra.Command, err error) {
 	var text strings.Builder
 	cmderror.Print(&text, err, cmd.CommandPath()+" --help", Secrets(cmd))
@@ -126,7 +124,7 @@ func wrapError(text string, width int) string {
 	return out.String()
 }
 
-// unknownCommand is how cobra begins its error about a name that is no command's.
+// unknownCommand is the start of cobra's error about an unknown command.
 const unknownCommand = "unknown command "
 
 func unknownName(err error) (name string, isUnknown bool) {
@@ -163,7 +161,7 @@ func offer(cmd *cobra.Command, e *cmderror.Error) {
 	}
 }
 
-// flagError is the error about flags that cannot be read.
+// flagError returns the error about a flag that pflag rejects.
 func flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	var noValue *pflag.ValueRequiredError
@@ -185,14 +183,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	return cmderror.Usage(err)
 }
 
-// wanted are the types of flags that people do not know by their name.
+// wanted describes the types of flags whose names few people know.
 var wanted = map[string]string{
 	"duration": "want a duration, such as 30s or 5m",
 	"int":      "want a whole number", "int32": "want a whole number", "uint64": "want a whole number",
 	"float64": "want a number", "float32": "want a number", "bool": "want true or false",
 }
 
-// because says why a value cannot be read.
+// because returns the reason that pflag rejects a value.
 func because(f *pflag.Flag, err error) string {
 	if text := wanted[f.Value.Type()]; text != "" {
 		return text
@@ -200,7 +198,7 @@ func because(f *pflag.Flag, err error) string {
 	return err.Error()
 }
 
-// unknownFlag names the flag alone: what is behind a - may hold a value.
+// unknownFlag prints only the name of the flag: the text after a - may contain a value.
 func unknownFlag(cmd *cobra.Command, missing *pflag.NotExistError) error {
 	if missing.GetSpecifiedShortnames() != "" {
 		return cmderror.Usage(&cmderror.Error{What: fmt.Sprintf("%s has no flag -%s", cmd.CommandPath(),
@@ -221,10 +219,10 @@ func unknownFlag(cmd *cobra.Command, missing *pflag.NotExistError) error {
 		Next: cmderror.DidYouMean(near), Cause: missing})
 }
 
-// secretFlags are those whose values no error shows.
+// secretFlags has the flags whose values no error shows.
 var secretFlags = []string{"token", "password", "prometheus-bearer-token"}
 
-// Secrets are the values of flags and of the environment that no error shows.
+// Secrets returns the values of flags and of the environment that no error may show.
 func Secrets(cmd *cobra.Command) []string {
 	secrets := []string{os.Getenv("PROMETHEUS_PASSWORD")}
 	for _, name := range secretFlags {

@@ -34,8 +34,8 @@ func (w *world) evicts(message string) {
 const lowOnMemory = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Ki. " +
 	"Container app was using 2Gi, request is 300Mi, has larger consumption of memory. "
 
-// TestEvictedForMemory: an eviction that the pod's status confirms raises the recommendation within seconds. Package oom
-// tests which ones do.
+// TestEvictedForMemory: an eviction that the pod's status confirms raises the recommendation within seconds. Package
+// oom tests which ones do.
 func TestEvictedForMemory(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 2)

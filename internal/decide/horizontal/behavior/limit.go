@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// Limited is what rate policies, min and max made of the stabilized proposal.
+// Limited is the stabilized proposal within rate policies, min and max.
 type Limited struct {
 	Replicas int32
 	Reason   LimitReason

@@ -76,7 +76,7 @@ const (
 	end
 )
 
-// Default is what Plimsoll runs with: every divergence on.
+// Default has every divergence on, as Plimsoll runs by default.
 const Default = end - 1
 
 // None equals upstream.

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
-// Settings are those of the object.
+// Settings has the object's settings.
 type Settings struct {
 	// CooldownPeriod is the time without an active metric after which the last replica is removed.
 	CooldownPeriod time.Duration

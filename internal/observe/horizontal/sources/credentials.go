@@ -11,7 +11,7 @@ type SecretKey struct {
 	Name, Key string
 }
 
-// Credentials are those that a server gets. The zero value is none.
+// Credentials has the credentials for a server. The zero value has none.
 type Credentials struct {
 	// Token is a bearer token.
 	Token SecretKey

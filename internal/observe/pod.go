@@ -144,7 +144,7 @@ var (
 	}
 )
 
-// hashOf is FNV-1a.
+// hashOf returns the FNV-1a hash of a text, without allocating a hash.Hash.
 func hashOf(text string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(text) {

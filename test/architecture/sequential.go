@@ -48,7 +48,8 @@ func sequentialBreaches(pattern *regexp.Regexp, packages []Package, files []file
 	return found
 }
 
-// unracedGoroutines finds packages of the first pattern that start goroutines and have no test of the second one's names.
+// unracedGoroutines finds packages of the first pattern that start goroutines and have no test of the second one's
+// names.
 func unracedGoroutines(long, raced *regexp.Regexp, files []file) []string {
 	starts, hasRaced := map[string]bool{}, map[string]bool{}
 	for _, f := range files {

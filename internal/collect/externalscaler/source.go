@@ -193,7 +193,6 @@ func (s *Source) unsubscribe(m *subscription) {
 	}
 }
 
-// count counts the metrics.
 func (s *Source) count(now time.Time) {
 	var counts polls.Counts
 	for m := range s.metrics.All() {

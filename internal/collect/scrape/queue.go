@@ -15,7 +15,6 @@ func (q *queue[T]) due() time.Time { return q.First().due }
 // isDue reports whether the first target is due.
 func (q *queue[T]) isDue(now time.Time) bool { return q.Len() > 0 && !q.due().After(now) }
 
-// add adds a target that is in no queue.
 func (q *queue[T]) add(e *entry[T]) {
 	e.queue = q
 	q.Push(e)

@@ -193,7 +193,7 @@ func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
 	}
 }
 
-// decide returns one pass: observe, decide, act.
+// decide makes one decision: observe, decide, act.
 func (r *reconciler) decide(ctx context.Context, p *pass) error {
 	r.scratches.acquire(p)
 	// Not deferred: after a panic the buffers may hold anything.

@@ -99,7 +99,6 @@ func (s *Source) Refused(token string) {
 
 func (s *Source) account() string { return s.namespace + "/" + s.name }
 
-// validLocked returns the token if it is valid.
 func (s *Source) validLocked() string {
 	if time.Now().Before(s.expires) {
 		return s.token
@@ -133,7 +132,6 @@ func (s *Source) request(done chan struct{}) {
 	s.due = now.Add(spread(life*13/20, life/10))
 }
 
-// lifeOf returns the lifetime of a token.
 func lifeOf(answer *authenticationv1.TokenRequest, now time.Time) (time.Duration, error) {
 	if answer.Status.Token == "" {
 		return 0, errors.New("the response has no token")

@@ -144,7 +144,7 @@ func (t *Tree) find(name Name) (cgroup string, began time.Time, err error) {
 	return "", time.Time{}, ErrNotFound
 }
 
-// findBy is find with the names of one driver.
+// findBy finds a cgroup by the names of one driver.
 func (t *Tree) findBy(d *driver, name Name) (cgroup string, began time.Time, err error) {
 	for _, pod := range d.podPaths(t.above, name.PodUID) {
 		if _, err := t.stat(pod); isAbsent(err) {

@@ -60,7 +60,6 @@ func DecisionOf(
 	return decision
 }
 
-// traceOf returns the trace in a status.
 func traceOf(shown *plimsollv1alpha1.ScaleDecision) *trace.Trace {
 	t := &trace.Trace{
 		Current: shown.CurrentReplicas, Desired: shown.DesiredReplicas, Recommended: shown.RecommendedReplicas,

@@ -27,7 +27,7 @@ func (w *Decided) forecast() *plimsollv1alpha1.ForecastStatus {
 	return s
 }
 
-// known is absent for 0.
+// known returns nil for 0, which stands for an unknown number.
 func known(number int32) *int32 {
 	if number == 0 {
 		return nil

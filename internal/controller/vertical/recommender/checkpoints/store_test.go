@@ -216,9 +216,9 @@ func TestSaveSpreads(t *testing.T) {
 	for i := range 100 {
 		small.autoscaler(t, fmt.Sprintf("web%d", i), "app")
 	}
-	written := small.save(t.Context(), noon)
+	small.save(t.Context(), noon)
 	for minute := range 20 {
-		written = small.save(t.Context(), noon.Add(time.Duration(minute+1)*time.Minute))
+		written := small.save(t.Context(), noon.Add(time.Duration(minute+1)*time.Minute))
 		if minute > 0 && written < fewPerPass {
 			t.Errorf("after %d minutes %d are written, want ten at least", minute, written)
 		}

@@ -128,7 +128,7 @@ func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 			}
 		case *rbacv1.ClusterRoleBinding:
 			if role.RoleRef.Name == "plimsoll-explain" {
-				t.Error("somebody is bound to it everywhere")
+				t.Error("a subject is bound to it in all namespaces")
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%s began after one of a", got)
 	}
 	if a.TryStart() || q.TryStart() {
-		t.Error("one more than the limit")
+		t.Error("the limit is exceeded by one")
 	}
 	b.Done()
 	if a.TryStart() || !b.TryStart() || q.Running() != 3 {
@@ -312,7 +312,7 @@ func TestKeyed(t *testing.T) {
 		t.Errorf("%d queues are kept", n)
 	}
 	if namespaces.Of(-1, top, 10) != busy {
-		t.Error("a queue is forgotten that is not idle")
+		t.Error("a queue in use is dropped")
 	}
 }
 

@@ -170,7 +170,7 @@ func TestNoAuthority(t *testing.T) {
 	a.writeAuthority(t, []byte("half a certif"))
 	reread()
 	if !answers(first) || !answers(second) {
-		t.Error("what cannot be used leaves all as it was")
+		t.Error("an unusable file replaced the CAs")
 	}
 	a.writeAuthority(t, second.PEM())
 	reread()

@@ -45,6 +45,6 @@ func TestPortsHaveNames(t *testing.T) {
 		}
 	}
 	if _, has := new(Pod).Port("http"); has {
-		t.Error("a pod that never was has a port")
+		t.Error("an unknown pod has a port")
 	}
 }

@@ -47,6 +47,6 @@ func TestPrintable(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := p.Write([]byte("x")); err == nil {
-		t.Error("a closed file took text")
+		t.Error("a closed file accepts text")
 	}
 }

@@ -309,7 +309,7 @@ func TestAutoscaler(t *testing.T) {
 	}
 
 	if response, _ = ask(t, h, review(vpas, `{"spec":7}`)); response.Allowed {
-		t.Error("what is no autoscaler is let in")
+		t.Error("an object that is no autoscaler is accepted")
 	}
 }
 

@@ -340,7 +340,7 @@ func TestSlowSecret(t *testing.T) {
 		synctest.Wait()
 		close(s.block)
 		if m, err := c.Get(t.Context()); m.Authorization != "Bearer abc" || err != nil {
-			t.Error("one who gave up leaves his error to others:", err)
+			t.Error("a cancelled caller's error is returned to others:", err)
 		}
 		s.block = make(chan struct{})
 		<-time.After(maxAge)

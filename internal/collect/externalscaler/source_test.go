@@ -247,7 +247,7 @@ func TestPush(t *testing.T) {
 			t.Fatalf("pushed at %v, notified at %v", pushed, got)
 		}
 		if q.called("GetMetrics") != polls+1 {
-			t.Error("a push does not bring the poll forward")
+			t.Error("a push does not start the poll early")
 		}
 		push <- false
 		settle(0)

@@ -269,7 +269,7 @@ func TestClientCertificate(t *testing.T) {
 	options := DefaultOptions()
 	options.ClientCertificate, options.ClientKey = filepath.Join(dir, "none"), filepath.Join(dir, "none")
 	if _, err := NewClient(&rest.Config{}, options, logr.Discard()); err == nil {
-		t.Error("a certificate that is not there")
+		t.Error("no error for a missing certificate")
 	}
 }
 

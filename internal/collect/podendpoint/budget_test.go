@@ -138,6 +138,6 @@ func TestSharesAreSteady(t *testing.T) {
 	// At the limit.
 	if b = newBudget(); b.share(demandOf(10, 1000, 51*us)) == nil || b.share(demandOf(10, 1000, 49*us)) == nil ||
 		b.share(demandOf(10, 1000, 47*us)) != nil || b.share(demandOf(10, 1000, 49*us)) != nil {
-		t.Error("it goes to and fro at the limit")
+		t.Error("it flaps at the limit")
 	}
 }

@@ -81,7 +81,7 @@ func TestMetricsOfOnePage(t *testing.T) {
 			t.Errorf("the queue is %s, %v", got, err)
 		}
 		if p := f.source.objects[queue.Key].pages; len(p) != 1 || len(p[0].metrics) != 1 {
-			t.Error("a metric that the object has no more is still read")
+			t.Error("a metric that was removed from the object is still read")
 		}
 		if err := f.latest(rate, &View{}); !errors.Is(err, ErrStarting) {
 			t.Errorf("%v", err)

@@ -620,7 +620,7 @@ func TestLateNodes(t *testing.T) {
 			}
 		}
 		if late == 0 {
-			t.Error("nobody was late")
+			t.Error("no target was late")
 		}
 	})
 }

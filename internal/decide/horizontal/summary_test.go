@@ -420,6 +420,6 @@ func checkKnown(t *testing.T, of *said) {
 		}
 	}
 	if d.Branch == horizontal.BranchNoScale || !slices.Contains(known, 0) {
-		t.Error("it shows as 0 what is not known")
+		t.Error("it shows an unknown value as 0")
 	}
 }

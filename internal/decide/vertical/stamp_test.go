@@ -23,6 +23,6 @@ func TestStamp(t *testing.T) {
 		t.Errorf("an hour later is %s later", got)
 	}
 	if none := Stamp(0); !none.Before(s) || s.Before(none) || !none.IsZero() {
-		t.Error("none is not before everything")
+		t.Error("a missing time is not before all others")
 	}
 }

@@ -22,7 +22,7 @@ func TestPolicyOf(t *testing.T) {
 func TestAmounts(t *testing.T) {
 	a := Of(100, 1<<20).Without(CPU)
 	if _, ok := a.Get(CPU); ok {
-		t.Error("an amount that was taken out is still there")
+		t.Error("a removed amount is still there")
 	}
 	if a != (Amounts{}.With(Memory, 1<<20)) {
 		t.Errorf("%+v is not the amount of memory alone", a)

@@ -41,7 +41,7 @@ func TestAssemble(t *testing.T) {
 		t.Errorf("the same files give %v (%v) and %v (%v)", first, err1, second, err2)
 	}
 	if _, err := Assemble([]File{{Path: "relative"}}, v1.Config{}); err == nil {
-		t.Error("took a path that is not absolute")
+		t.Error("a relative path is accepted")
 	}
 }
 
@@ -83,6 +83,6 @@ func TestLibraries(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := libraries("\tlibx.so => not found\n"); err == nil {
-		t.Error("took a program whose library is missing")
+		t.Error("a program whose library is missing is accepted")
 	}
 }

@@ -54,7 +54,7 @@ func TestMissingNamesEverythingAtOnce(t *testing.T) {
 func TestFindKnowsAbsolutePaths(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	if _, err := Find(path); err == nil {
-		t.Error("found what is not there")
+		t.Error("a missing object is found")
 	}
 	if err := os.WriteFile(path, nil, 0o755); err != nil {
 		t.Fatal(err)

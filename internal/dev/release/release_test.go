@@ -116,7 +116,7 @@ func TestSourceOfAnotherTag(t *testing.T) {
 func TestSourceWithoutGit(t *testing.T) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	if _, err := readSource(t.Context(), t.TempDir(), "v1.2.3", false); err == nil {
-		t.Error("took a folder without a repository")
+		t.Error("a folder without a repository is accepted")
 	}
 }
 
@@ -196,7 +196,7 @@ func TestLinked(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if _, _, err := (&listed{ImportPath: "example.com/none", Dir: "/x"}).linked(); err == nil {
-		t.Error("took a package without a module")
+		t.Error("a package without a module is accepted")
 	}
 	if _, err := readList([]byte(`{"ImportPath": `)); err == nil {
 		t.Error("read half a list")
@@ -251,7 +251,7 @@ func TestRepack(t *testing.T) {
 		}
 	}
 	if _, err := repack([]byte("no archive"), at); err == nil {
-		t.Error("took what is no archive")
+		t.Error("a file that is no archive is accepted")
 	}
 }
 

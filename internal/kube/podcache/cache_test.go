@@ -60,7 +60,7 @@ func TestPods(t *testing.T) {
 			t.Errorf("pod %+v", pod)
 		}
 		if c.Observed("shop", "other") != nil || c.Pod("other", want.Name) != nil {
-			t.Error("pods that there are not")
+			t.Error("missing pods are returned")
 		}
 		if names := namesOf(c.List()); c.List().Len() != 2 || !slices.Equal(names, []string{"web-0-1", "web-1-2"}) {
 			t.Errorf("pods %v", names)

@@ -161,10 +161,10 @@ func TestSharedPodsInACache(t *testing.T) {
 		t.Errorf("twice: %+v, %v", again, err)
 	}
 	if pod, ok := observedOf(made); !ok || pod != shared {
-		t.Error("what is observed of it is another pod")
+		t.Error("the observed pod differs")
 	}
 	if pod, ok := observedOf(full); !ok || !pod.IsSame(shared) || pod.Whole.UID() != string(full.UID) {
-		t.Error("what is observed of a pod of the API is another pod")
+		t.Error("the observed pod differs from the pod of the API")
 	}
 	if pod, ok := podOf(full); !ok || pod != full {
 		t.Error("a pod of the API is another one")

@@ -77,7 +77,7 @@ func wantMoved(t *testing.T, x *Index, want bool) {
 	select {
 	case <-x.Moved():
 		if !want {
-			t.Error("a change of nodes that have not changed")
+			t.Error("unchanged nodes are reported as changed")
 		}
 	default:
 		if want {

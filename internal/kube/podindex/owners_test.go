@@ -90,7 +90,7 @@ func TestOwnersThatChange(t *testing.T) {
 		t.Fatalf("pods %v, undetermined %v before the ReplicaSet is there", got, x.IsUndetermined(web, now))
 	}
 	if x.IsUndetermined(web, now.Add(undeterminedFor)) {
-		t.Error("a ReplicaSet that does not come is waited for")
+		t.Error("a pod waits for a ReplicaSet that never appears")
 	}
 	known["web-1"] = [2]types.UID{"another", "web"}
 	if got := x.OwnerChanged("shop", "web-1", true); !slices.Equal(got, []observe.Key{web}) || !x.IsUndetermined(web, now) {

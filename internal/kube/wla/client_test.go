@@ -155,6 +155,6 @@ func TestServed(t *testing.T) {
 		}
 	}
 	if _, err := serve(t, map[string]string{path: `{`}, "").Served(t.Context()); err == nil {
-		t.Error("an answer that is cut off")
+		t.Error("no error for a truncated response")
 	}
 }

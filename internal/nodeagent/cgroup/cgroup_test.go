@@ -262,7 +262,7 @@ func TestOpen(t *testing.T) {
 		t.Error("an empty folder is a tree")
 	}
 	if _, err := cgroup.Open(cgroup.Config{Directory: filepath.Join(t.TempDir(), "none")}); err == nil {
-		t.Error("a folder that there is not is a tree")
+		t.Error("a missing folder is a tree")
 	}
 	directory := written(t, "v2-cgroupfs-crio.txt")
 	for _, root := range []string{"..", "/a/../b", "a b", "a\n"} {

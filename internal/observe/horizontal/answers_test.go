@@ -180,7 +180,7 @@ func TestNoContainer(t *testing.T) {
 		}
 	}
 	if got := answers.Measured(1, usageOfSome{sampleOf(1000), {}, {}}).Samples; got[1].NoContainer {
-		t.Error("a metric of whole pods names no container")
+		t.Error("a metric of whole pods reports a missing container")
 	}
 }
 

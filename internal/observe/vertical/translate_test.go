@@ -141,7 +141,7 @@ func TestListOfPrintsAsUpstream(t *testing.T) {
 		t.Errorf("%s and %s", cpu.String(), memory.String())
 	}
 	if ListOf(vertical.Amounts{}) != nil {
-		t.Error("nothing is a list")
+		t.Error("an empty value is a list")
 	}
 }
 

@@ -123,12 +123,12 @@ func TestNotInstalled(t *testing.T) {
 		})
 		a, logged := runningAgents(t, client)
 		if !logged("forbidden") || a.Credentials() != nil {
-			t.Error("it is not said that agents cannot be asked")
+			t.Error("no message about unreachable agents")
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		if _, logged := runningAgents(t, fake.NewClientset()); !logged("config/node-agent") {
-			t.Error("it is not said what to apply")
+			t.Error("the message does not name what to apply")
 		}
 	})
 }
@@ -296,6 +296,6 @@ func TestAgentsValidate(t *testing.T) {
 		}
 	}
 	if config := (&Config{Source: API, Agents: Agents{Namespace: "agents"}}); config.ReadsAgents() {
-		t.Error("agents are read where metrics.k8s.io alone is to be")
+		t.Error("agents are read although only metrics.k8s.io should be")
 	}
 }

@@ -74,7 +74,7 @@ func TestTraceErrors(t *testing.T) {
 		})
 	}
 	if _, err := ReadTrace("t.csv.gz", strings.NewReader("no gzip")); err == nil {
-		t.Error("what is no gzip is read")
+		t.Error("a file that is no gzip is read")
 	}
 }
 

@@ -54,7 +54,7 @@ func TestFromShape(t *testing.T) {
 		t.Error("a shape has no clock")
 	}
 	if _, err := shape.SpedUp(2).From(time.Second); err == nil {
-		t.Error("a load that is sped up has another clock")
+		t.Error("a load that is played faster has another clock")
 	}
 	part, err := shape.From(2 * time.Minute)
 	if err != nil || part.Rate(0) != 100 || part.Rate(time.Minute) != 20 || part.PeakWithin(time.Second) != 100 {

@@ -13,7 +13,7 @@ import (
 func TestPages(t *testing.T) {
 	var m Meter
 	if m.AverageOf(Rate, noon, averaging.StableWindow).Present || m.AverageOf(Gauge, noon, averaging.StableWindow).Present {
-		t.Error("nothing read is no value")
+		t.Error("there is a value without a reading")
 	}
 	served := 0.0
 	for second := range 40 {

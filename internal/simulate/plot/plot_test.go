@@ -78,7 +78,7 @@ func TestDraw(t *testing.T) {
 		}
 	}
 	if err := plot.Draw(&svg, "svg", s, nil); err == nil {
-		t.Error("a picture of nothing")
+		t.Error("no error for a picture without runs")
 	}
 	if err := plot.Draw(&svg, "gif", s, runs); err == nil {
 		t.Error("an unknown format")

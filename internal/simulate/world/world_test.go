@@ -51,7 +51,7 @@ func TestStart(t *testing.T) {
 	w.AdvanceTo(10500 * time.Millisecond)
 	w.Scale(4)
 	if !w.Changed() || w.Changed() {
-		t.Error("new pods are no news, or for ever")
+		t.Error("new pods are not reported, or always")
 	}
 	if _, running, ready := count(w); running != 2 || ready != 2 {
 		t.Errorf("at once %d run and %d are ready", running, ready)

@@ -53,7 +53,7 @@ func TestOfSharesNothingThatChanges(t *testing.T) {
 		t.Errorf("the state has become %+v", high)
 	}
 	if len(l.Autoscaler.ManagedFields) != 1 || len(step.HPA.ManagedFields) != 0 {
-		t.Error("who wrote what is in the step, or not in the cache any more")
+		t.Error("the step has the managed fields, or the cache lacks them")
 	}
 	if got, want := step.Scale.Spec.Replicas, l.Observation.Target.SpecReplicas; got != want ||
 		l.Scale.Spec.Replicas != 9 {

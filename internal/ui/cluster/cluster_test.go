@@ -528,7 +528,7 @@ func TestBounds(t *testing.T) {
 		r.remove(name)
 	}
 	if late := read(next.Revision); !late.IsWhole {
-		t.Error("removals are forgotten, and not all rows are sent")
+		t.Error("removals are dropped, and not all rows are sent")
 	}
 }
 

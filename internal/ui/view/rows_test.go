@@ -59,7 +59,7 @@ func TestUnreadCounts(t *testing.T) {
 	hpa.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
 		hpaCondition("AbleToScale", "False", "FailedGetScale")}
 	if row := OfHPA(hpa); row.Desired != nil || row.Current != nil {
-		t.Error("counts that nobody read are shown")
+		t.Error("unread counts are shown")
 	}
 	hpa.Status.DesiredReplicas, hpa.Status.CurrentReplicas = 3, 2
 	if row := OfHPA(hpa); row.Desired == nil || *row.Desired != 3 || *row.Current != 2 {

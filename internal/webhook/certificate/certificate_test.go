@@ -194,9 +194,9 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := again.Refresh(t.Context(), began); err == nil {
-		t.Error("a key of which nothing is written yet is no error")
+		t.Error("an unwritten key is no error")
 	}
 	if !again.Shown().Certificate.Leaf.Equal(second.server.cert) {
-		t.Error("half a file changed what is shown")
+		t.Error("a truncated file changed the served certificate")
 	}
 }

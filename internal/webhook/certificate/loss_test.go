@@ -246,7 +246,7 @@ func TestPath(t *testing.T) {
 func TestClients(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	if _, err := ReadClients(file); err == nil {
-		t.Error("a file that is not there")
+		t.Error("no error for a missing file")
 	}
 	write := func(content []byte) {
 		if err := os.WriteFile(file, content, 0o600); err != nil {

@@ -254,7 +254,7 @@ func TestPathIsRequiredOnceTheAPIServerHasIt(t *testing.T) {
 		}
 		later.notePath(shipped(), "/secret")
 		if later.HasPath(3 * time.Minute) {
-			t.Error("the path is gone, and required")
+			t.Error("a removed path is still required")
 		}
 	})
 }

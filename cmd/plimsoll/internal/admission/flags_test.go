@@ -121,7 +121,7 @@ func TestAdmissionFlagsThatCannotWork(t *testing.T) {
 		}
 	}
 	if _, err := parsedAdmission(t, "--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"); err == nil {
-		t.Error("one namespace alone, and another not")
+		t.Error("a namespace and ignored namespaces are accepted together")
 	}
 }
 

@@ -181,7 +181,7 @@ func TestChooseAtTheEdges(t *testing.T) {
 	first := chosen(uids, c.Choose(noon.Add(time.Hour), uids, 5, nil)[:5])
 	// A clock that is set back moves nothing.
 	if again := chosen(uids, c.Choose(noon, uids, 5, nil)[:5]); !maps.Equal(first, again) {
-		t.Error("another sample at an earlier time")
+		t.Error("an earlier sample was added")
 	}
 }
 

@@ -139,11 +139,11 @@ func TestFills(t *testing.T) {
 			t.Errorf("over %v, %v", isOver, err)
 		}
 		if other := (forecast.Settings{Identity: 8}); !learnt.IsLearning(&other) {
-			t.Error("it goes for other metrics, too")
+			t.Error("it also applies to other metrics")
 		}
 		checkHistory(t, data.History)
 		if data, isOver = f.Take(web.Key(), web.UID); !isOver || data.History != nil || f.results(resultFilled) != 1 {
-			t.Error("it is there twice")
+			t.Error("it is present twice")
 		}
 	})
 }

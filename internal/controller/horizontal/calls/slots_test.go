@@ -117,7 +117,7 @@ func TestSlotsUnderLoad(t *testing.T) {
 	}
 	all.Wait()
 	if !s.kindLocked(kindA).IsIdle() || !s.kindLocked(kindB).IsIdle() {
-		t.Error("a slot is taken without a call")
+		t.Error("a slot is used without a call")
 	}
 }
 
@@ -136,7 +136,7 @@ func TestSlotsSurviveGivingUp(t *testing.T) {
 		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: the second one gives up
 		s.Release(kindA)
 		if !s.kindLocked(kindA).IsIdle() {
-			t.Error("a slot is taken without a call")
+			t.Error("a slot is used without a call")
 		}
 		if err := s.Acquire(ctx, kindA, time.Now(), time.Second); !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end: %v", err)

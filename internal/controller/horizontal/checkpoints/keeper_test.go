@@ -519,7 +519,7 @@ func TestEndIsBounded(t *testing.T) {
 			t.Errorf("%d written, %d at a time; want %d", got, w.store.most, want)
 		}
 		if w.total(t, "writes_total", resultFailure) != 0 {
-			t.Error("what the end cut off counts as failed")
+			t.Error("a scrape that the end cancelled counts as failed")
 		}
 	})
 }
@@ -576,6 +576,6 @@ func TestNextLeadersCheckpointIsLeft(t *testing.T) {
 
 func TestNewChecks(t *testing.T) {
 	if _, err := New(&Config{}); err == nil {
-		t.Error("a Keeper of nothing")
+		t.Error("a Keeper without checkpoints is created")
 	}
 }

@@ -82,7 +82,7 @@ func TestUnreadableNodes(t *testing.T) {
 					t.Errorf("%v pods count as missing, want %v", n, tt.missing)
 				}
 				if tt.missing > 0 && !w.HasEvent("web Warning FailedReadKubelet: counted as missing: ") {
-					t.Error("no event tells of them")
+					t.Error("no event reports them")
 				}
 				// This world removes no pods: the second scale-down waits 5 min for that.
 				w.Pass(11 * time.Minute)

@@ -39,7 +39,7 @@ func TestHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q, key := New(), observe.HPA("shop", "web")
 			if q.Hold(key) {
-				t.Error("one that is not there is held")
+				t.Error("an unknown item is held")
 			}
 			q.AddFull(key, now)
 			if !q.Hold(key) || q.Hold(key) {
@@ -57,7 +57,7 @@ func TestHold(t *testing.T) {
 				t.Errorf("%+v, due %v", item, isDue)
 			}
 			if q.Hold(key) {
-				t.Error("one that a worker has is held")
+				t.Error("an item that a worker has is held")
 			}
 			q.Done(key, now.Add(time.Hour))
 			if !q.Hold(key) {

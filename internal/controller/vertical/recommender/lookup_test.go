@@ -27,7 +27,7 @@ func TestSamplesGoOnWithoutATarget(t *testing.T) {
 				w.do(func() { delete(w.targets, "web") })
 				w.pass(30 * time.Minute)
 				if w.condition("web", "ConfigUnsupported") == nil {
-					t.Error("nobody says that the target is gone")
+					t.Error("no condition reports that the target is gone")
 				}
 				w.do(func() { w.targets["web"] = nil })
 				w.pass(5 * time.Minute)

@@ -37,7 +37,7 @@ func TestRecommendationFollowsUse(t *testing.T) {
 			t.Errorf("RecommendationProvided is %v", c)
 		}
 		if w.condition("web", "LowConfidence") == nil {
-			t.Error("nothing says that there is little history")
+			t.Error("no message about the short history")
 		}
 		w.do(func() { w.milli["web"], w.bytes["web"] = 1000, 2<<30 })
 		w.pass(time.Hour)
@@ -399,17 +399,17 @@ func TestOrphanedCheckpointsAreDeleted(t *testing.T) {
 		// The history of a removed container is kept for the memory window, in case it returns.
 		w.pass(30 * time.Minute)
 		if _, is := w.checkpoints["gone-app"]; is {
-			t.Error("that of an object that is gone stays")
+			t.Error("the checkpoint of a deleted object stays")
 		}
 		if _, is := w.checkpoints["theirs-app"]; !is {
-			t.Error("that of another recommender's object was deleted")
+			t.Error("the checkpoint of another recommender's object was deleted")
 		}
 		w.pass(10 * 24 * time.Hour)
 		if _, is := w.checkpoints["web-removed"]; is {
-			t.Error("that of a container that was removed stays")
+			t.Error("the checkpoint of a removed container stays")
 		}
 		if _, is := w.checkpoints["web-app"]; !is {
-			t.Error("that of a container that is there was deleted")
+			t.Error("the checkpoint of an existing container was deleted")
 		}
 	})
 }

@@ -66,7 +66,7 @@ func TestUpdaterStateOfEvictions(t *testing.T) {
 	before := u.State.Circuit
 	r.passOnce()
 	if u.State.Circuit.EvictedTo != before.EvictedTo {
-		t.Error("what was told has changed")
+		t.Error("the state of the earlier pass has changed")
 	}
 }
 

@@ -66,7 +66,7 @@ func item(section, heading string) string {
 func tested(t *testing.T, held string) {
 	t.Helper()
 	if len(testName.FindAllString(held, -1)) == 0 {
-		t.Error("no test holds it")
+		t.Error("no test checks it")
 	}
 	for group := range strings.SplitSeq(held, "; ") {
 		_, target, _ := strings.Cut(group, "](../../")

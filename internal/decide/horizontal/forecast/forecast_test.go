@@ -414,7 +414,7 @@ func TestVersionOne(t *testing.T) {
 	}
 	// 4 characters are 3 bytes.
 	if err := New().UnmarshalText(saved[:len(saved)-4]); err == nil {
-		t.Error("a state of version 1 that was cut off is read")
+		t.Error("a truncated state of version 1 is read")
 	}
 }
 
@@ -425,10 +425,10 @@ func TestCloneSharesNothing(t *testing.T) {
 	before, _ := c.MarshalText()
 	feed(s, day, 2*day, jump)
 	if after, _ := c.MarshalText(); string(after) != string(before) {
-		t.Error("what the original learnt changed the copy")
+		t.Error("learning changed the copy")
 	}
 	if !s.After(c) || c.After(s) {
-		t.Error("which of the two has learnt more is mistaken")
+		t.Error("the wrong one of the two has learnt more")
 	}
 }
 

@@ -53,7 +53,7 @@ func TestClusterBudgetAfterARestart(t *testing.T) {
 	}
 	b.Refund()
 	if !b.Take(now, 100) || b.Take(now, 100) {
-		t.Error("what was not done counts, or what was done does not")
+		t.Error("a refunded eviction counts, or another one does not")
 	}
 	if !b.Take(now.Add(10*time.Minute), 100) {
 		t.Error("a window later nothing may be evicted")

@@ -502,7 +502,7 @@ func TestSummary(t *testing.T) {
 	}
 	a.Add(vertical.CPU, 100, time.Second, began)
 	if _, _, ok := a.Take(vertical.CPU); ok {
-		t.Error("a sample of before was taken in once more")
+		t.Error("an old sample was added again")
 	}
 }
 

@@ -148,7 +148,7 @@ func TestAblationsAreFollowing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := ParseAblation("no-such-thing"); err == nil {
-		t.Error("what there is not can be switched off")
+		t.Error("an unknown divergence can be switched off")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestKubelets(t *testing.T) {
 		}
 	}
 	if _, err := ParseKubelets("fresh"); err == nil {
-		t.Error("kubelets that there are not are accepted")
+		t.Error("unknown kubelets are accepted")
 	}
 }
 

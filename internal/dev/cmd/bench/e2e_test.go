@@ -52,7 +52,7 @@ func TestReadResult(t *testing.T) {
 		t.Errorf("without a file: %+v, %v", got, err)
 	}
 	if _, err := readResult(path + "x"); err == nil {
-		t.Error("a file that is not there is no error")
+		t.Error("a missing file is no error")
 	}
 }
 

@@ -71,7 +71,7 @@ func TestAddressesOfPods(t *testing.T) {
 	without.Status.PodIP = podAddress.String()
 	s.setPod(without)
 	if _, found := s.metrics(podAddress, s.now); found {
-		t.Error("a pod that no longer serves metrics has some")
+		t.Error("a pod that stopped serving metrics has metrics")
 	}
 	if _, found := s.metrics(netip.Addr{}, s.now); found {
 		t.Error("no address has metrics")

@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 		t.Errorf("%v, %q, want %q", err, got, want)
 	}
 	if _, err := List(dir, []string{"c"}); err == nil {
-		t.Error("listed a file that is not there")
+		t.Error("a missing file is listed")
 	}
 }
 

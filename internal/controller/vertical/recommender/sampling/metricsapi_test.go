@@ -127,15 +127,16 @@ func TestAdd(t *testing.T) {
 	r.Add(noon, web, other, of(vertical.Memory, 1<<20, noon.Add(-time.Second)))
 	r.Add(noon, web, app, of(vertical.CPU, 100, noon.Add(-30*time.Second)))
 	r.Add(noon, web, app, of(vertical.Memory, 1<<20, noon.Add(-40*time.Second)))
+	r.Add(noon, web, proxy, of(vertical.CPU, 10, noon.Add(-20*time.Second)))
 	r.Add(noon, web, proxy, of(vertical.CPU, -1, noon))
 	r.Add(noon, web, app, of(vertical.Memory, 1<<62, noon))
 	r.Add(noon, types.NamespacedName{Name: "unknown"}, app, of(vertical.CPU, 100, noon))
-	if n := r.Sampled(web); n != 2 {
+	if n := r.Sampled(web); n != 3 {
 		t.Errorf("%d containers are sampled", n)
 	}
 	samples, refused := r.Take(web, func(pod string) bool { return pod == "a" })
-	if len(samples) != 2 || samples[0].Pod != "a" || !samples[0].At.Equal(noon.Add(-30*time.Second)) ||
-		samples[1].Pod != "b" {
+	if len(samples) != 3 || samples[0].Container != "app" || !samples[0].At.Equal(noon.Add(-30*time.Second)) ||
+		samples[1].Container != "proxy" || samples[2].Pod != "b" {
 		t.Errorf("%+v", samples)
 	}
 	want := []recommend.Discarded{
@@ -145,7 +146,7 @@ func TestAdd(t *testing.T) {
 	if diff := cmp.Diff(want, refused); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := r.Sampled(web); n != 1 {
+	if n := r.Sampled(web); n != 2 {
 		t.Errorf("%d containers are sampled after one pod is gone", n)
 	}
 	r.Forget(web)

@@ -59,7 +59,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("what was there before the start: %s left", left)
 	}
 	if c.OnAdd(same, false); c.left(time.Now(), same.UID, syncDelay) <= 0 {
-		t.Error("what is new is not waited for")
+		t.Error("a change after the start is not awaited")
 	}
 	now := time.Now()
 	if left := c.left(now.Add(syncDelay), same.UID, syncDelay); left > 0 {

@@ -39,6 +39,6 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	if HasFeature("InPlace,PodsResize", "CPUStartupBoost") {
-		t.Error("a feature that is there")
+		t.Error("a feature is found that the reason does not name")
 	}
 }

@@ -69,7 +69,7 @@ func TestWorseThan(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sums.json")
 	if _, err := Read(path); err == nil {
-		t.Error("a file that is missing is read")
+		t.Error("a missing file is read")
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -302,7 +302,7 @@ func TestCreateSaysWhatFailed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if err := Create(t.Context(), Config{Client: client, Size: size}); err == nil {
-		t.Error("no kubelets, no complaint")
+		t.Error("no error without kubelets")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

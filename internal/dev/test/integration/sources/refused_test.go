@@ -51,7 +51,7 @@ func TestOwnPodsAreAsked(t *testing.T) {
 	o.run(pod, home)
 	o.AwaitReplicas(harness.Deployment, "web", 4)
 	if !s.saw("Bearer abc") {
-		t.Error("the pod got no credentials")
+		t.Error("the pod received no credentials")
 	}
 }
 

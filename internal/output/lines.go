@@ -88,7 +88,7 @@ type Form struct {
 	IsColoured bool
 }
 
-// WriteLines prints lines. A line that is broken goes on below where its text begins.
+// WriteLines prints lines. The rest of a broken line is indented to the start of its text.
 func WriteLines(w io.Writer, all []Line, form Form) error {
 	const further = 2 // below a heading
 	var text strings.Builder

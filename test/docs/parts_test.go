@@ -76,7 +76,7 @@ func parts(t *testing.T) []part {
 		{"Pods' own pages", controller, registerPods},
 		{"Prometheus servers and external scalers", controller,
 			func(_ *testing.T, r prometheus.Registerer) error { _, err := polls.New(r, "Prometheus"); return err }},
-		{"What was learnt", controller, registerHistory},
+		{"Learnt loads", controller, registerHistory},
 		{"Recommender", fmt.Sprintf(vertical, "recommender"), registerRecommender},
 		{"Updater", fmt.Sprintf(vertical, "updater"), registerUpdater},
 		{"Admission server", "Of `plimsoll admission-controller`.", registerAdmission},

@@ -46,7 +46,7 @@ type Config struct {
 	Credential clientauth.Lookup
 	// Registerer registers the source's metrics; nil for none.
 	Registerer prometheus.Registerer
-	// Log is told of a response that cannot be read; it may be the zero Logger.
+	// Log logs unreadable responses; it may be the zero Logger.
 	Log logr.Logger
 }
 

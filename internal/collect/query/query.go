@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// Source reads the three metrics APIs. Each call must end by itself, whatever the API does.
+// Source reads the three metrics APIs. Each call must end on time, whatever the API does.
 type Source interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
 	Custom(ctx context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error)
@@ -38,7 +38,7 @@ type Questions struct {
 	Policy     *horizontal.Policy
 	// Selector is the selector of the scale.
 	Selector string
-	// Log is told of an answer that cannot be read; it may be the zero Logger.
+	// Log logs unreadable responses; it may be the zero Logger.
 	Log logr.Logger
 
 	// once requests the pods' metrics: several metrics are read from one response.

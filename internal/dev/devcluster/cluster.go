@@ -100,7 +100,7 @@ func (a *access) CAFile() string { return a.pki.Path("ca.crt") }
 // Timings returns the start-up time of each part, in order of readiness.
 func (c *Cluster) Timings() []Timing { return append([]Timing(nil), c.timings...) }
 
-// Failed delivers an error that names the part and quotes its log if a part ends by itself.
+// Failed delivers an error if a part exits unexpectedly. It names the part and quotes its log.
 func (a *access) Failed() <-chan error { return a.supervisor.failed }
 
 // Env is the environment for programs that are to use this cluster: this process's, with KUBECONFIG set and the

@@ -88,7 +88,7 @@ func removeBridge(ctx context.Context) error {
 	}
 	for _, name := range attached(out) {
 		if _, err := output(ctx, "ip", "link", "delete", "dev", name); err != nil {
-			// It went by itself meanwhile.
+			// It has ended meanwhile.
 			if _, gone := net.InterfaceByName(name); gone == nil {
 				return err
 			}

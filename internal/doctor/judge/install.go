@@ -29,7 +29,7 @@ func chart(f *doctor.Facts) string {
 // pseudoVersion is how the version ends that the go command gives a commit: with its time and its name.
 var pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
 
-// released is the version of this program; nil if it is no release's, but what somebody built.
+// released is the version of this program; nil if it is not a release.
 func released(f *doctor.Facts) *version.Version {
 	v, err := version.ParseSemantic(f.Program.Version)
 	if err != nil || v.BuildMetadata() != "" || pseudoVersion.MatchString(v.String()) {

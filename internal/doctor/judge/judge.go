@@ -73,7 +73,7 @@ func unknown(what string, why *doctor.Unread) []doctor.Finding {
 	return []doctor.Finding{unread(what, why)}
 }
 
-// most is how many objects a check names at most, each with a finding of its own.
+// most is the largest number of objects that a check names, each in its own finding.
 const most = 10
 
 // bounded leaves out findings beyond the first, and says how many.

@@ -73,7 +73,7 @@ func (r *reader) nodes(ctx context.Context) {
 	each(r.facts.Kubelets, func(_ int, k *doctor.Kubelet) { r.kubelet(ctx, k) })
 }
 
-// sampled are at most so many of the names, spread over all of them.
+// sampled returns at most this number of names, spread over all of them.
 func sampled(names []string, most int) []string {
 	if len(names) <= most {
 		return names

@@ -111,7 +111,7 @@ func (s *State) isPaused() bool {
 	return s.isOfKEDA() && (s.Original == nil || keda.IsPaused(s.Original))
 }
 
-// isGone reports whether the original does not act and will not by itself.
+// isGone reports whether the original has stopped acting for good.
 func (s *State) isGone() bool {
 	if s.isOfKEDA() {
 		return s.isPaused() && s.HPA == nil

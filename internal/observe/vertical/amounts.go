@@ -21,7 +21,7 @@ func AmountsOf(list corev1.ResourceList) vertical.Amounts {
 	return amounts
 }
 
-// with adds a quantity that was rounded up to so many units.
+// with adds a quantity that was rounded up to this number of units.
 func with(
 	a vertical.Amounts, r vertical.Resource, q *resource.Quantity, units int64, of resource.Scale,
 ) vertical.Amounts {

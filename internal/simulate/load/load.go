@@ -15,7 +15,7 @@ import (
 type Load struct {
 	// Name is the file or the text that the load was read from.
 	Name string
-	// Length is when it ends; 0 if it goes on for ever.
+	// Length is the duration of the load; 0 means that it has no end.
 	Length time.Duration
 	// Peak is its largest rate.
 	Peak float64
@@ -109,7 +109,7 @@ func parsePoisson(text, rest string) (*Load, error) {
 // FromShape is a load of a shape that a program has made.
 func FromShape(name string, shape workloadmodel.Shape) *Load { return ofShape(name, shape) }
 
-// SpedUp is the same load so many times as fast.
+// SpedUp returns the same load, faster by a factor.
 func (l *Load) SpedUp(times float64) *Load {
 	faster := *l
 	faster.speedUp *= times

@@ -15,7 +15,7 @@ import (
 type Ask struct {
 	// Interval is how often a server or a scaler is asked.
 	Interval time.Duration
-	// IsPushed says that a scaler reports by itself that there is work.
+	// IsPushed is set if a scaler pushes its activity.
 	IsPushed bool
 }
 

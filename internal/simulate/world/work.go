@@ -90,7 +90,7 @@ func beginWork(w *World) {
 	}
 }
 
-// isOf reports whether a pod does it. Own is the pod's place among so many ready ones, below 0 if it is not ready.
+// isOf reports whether a pod does it. own is the pod's index among the ready ones, below 0 if it is not ready.
 func (k *Work) isOf(p *Pod, own, ready int, now time.Duration) bool {
 	switch k.Pods {
 	case FirstPod:

@@ -52,7 +52,7 @@ func (s *selection) resource() string {
 // workloadAutoscalers is the resource of what replaces the objects.
 var workloadAutoscalers = names.WLAs
 
-// notFound is the error about an object that the user names and that is not there.
+// notFound returns the error about a named object that does not exist.
 func notFound(kind schema.GroupVersionResource, name types.NamespacedName) error {
 	resource := kind.GroupResource().String()
 	return &cmderror.Error{
@@ -62,7 +62,7 @@ func notFound(kind schema.GroupVersionResource, name types.NamespacedName) error
 	}
 }
 
-// missing is the error with the object that it is about, where that is the only one and is not there.
+// missing adds the object to an error if it is the only one and does not exist.
 func (s *selection) missing(err error) error {
 	if len(s.names) != 1 || !errors.Is(err, steps.ErrNone) {
 		return err

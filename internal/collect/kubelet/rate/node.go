@@ -66,7 +66,7 @@ func (n *node) findLocked(s subject) *container {
 	return c
 }
 
-// insertLocked adds a container that is not there.
+// insertLocked adds a container that the node does not have yet.
 func (n *node) insertLocked(c *container, key podKey) {
 	c.next = n.pods[key]
 	n.pods[key] = c

@@ -80,7 +80,7 @@ type nodeHealth struct {
 	isCounted bool
 }
 
-// Look reads the samples of so many pods into the view. The error says why they are not enough.
+// Look reads the samples of the pods into the view. The error says why they are not enough.
 func (v *View) Look(now time.Time, pods int, r Reader) error {
 	v.reset()
 	for i := range pods {

@@ -74,7 +74,7 @@ func (b *ClusterBudget) Resume(now time.Time, created []time.Time) {
 	slices.SortFunc(b.evicted, time.Time.Compare)
 }
 
-// Take counts an eviction, if the budget for so many pods permits one more.
+// Take counts an eviction if the budget for this number of pods permits one more.
 func (b *ClusterBudget) Take(now time.Time, pods int) bool {
 	left, isBounded := b.Left(now, pods)
 	switch {
@@ -87,7 +87,7 @@ func (b *ClusterBudget) Take(now time.Time, pods int) bool {
 	return true
 }
 
-// Left returns how many of so many pods may still be evicted; false without a limit.
+// Left returns the number of pods that may still be evicted; false without a limit.
 func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
 	if b.Percent <= 0 {
 		return 0, false

@@ -107,7 +107,7 @@ func resumedState(now time.Time, o *Observation) State {
 	return State{Version: StateVersion, Resize: resize.Resume(o.Pods), Circuit: disruption.Resume(now, o.Pods, o.Past)}
 }
 
-// Clone returns a State of its own.
+// Clone returns a copy of the State that shares nothing with it.
 func (s State) Clone() State {
 	return State{Version: StateVersion, Resize: s.Resize.Clone(), Circuit: s.Circuit.Clone()}
 }

@@ -7,7 +7,7 @@ import (
 
 // Shapes are loads of each second, in pods at the target.
 
-// flat is the same load for so many seconds.
+// flat returns a constant load.
 func flat(seconds int, load float64) []float64 {
 	l := make([]float64, seconds)
 	for i := range l {
@@ -39,7 +39,7 @@ const (
 	beforeStep, afterStep = 120, 900
 )
 
-// step sets a load that rises at once to so many times what it was, and falls back after so many seconds.
+// step sets a load that rises at once by a factor, and falls back after some seconds.
 func (c *Case) step(base, factor float64, seconds int) {
 	c.Load = join(flat(beforeStep, base), flat(seconds, base*factor), flat(afterStep, base))
 	if factor > 1 {

@@ -38,7 +38,7 @@ type Spec struct {
 	share int
 }
 
-// everyPlace is the share of a test that has no other beside it.
+// everyPlace is the share of a test that runs alone.
 const everyPlace = math.MaxInt
 
 // hasPart reports whether any of the parts is in the name.

@@ -141,7 +141,7 @@ type Autoscaler interface {
 	Create(ctx context.Context) error
 	// Computed returns the reason why no count has been computed yet.
 	Computed(ctx context.Context) error
-	// Remove is no error if it is not there.
+	// Remove returns no error if it does not exist.
 	Remove(ctx context.Context) error
 }
 

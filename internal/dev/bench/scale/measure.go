@@ -84,7 +84,7 @@ type observer struct {
 	isOwn bool
 	// hasLearnt is true if each object begins with a learnt forecast, hasAgents if nodes' agents are used.
 	hasLearnt, hasAgents bool
-	// ui is plimsoll ui beside it; nil without pages.
+	// ui is plimsoll ui; nil without pages.
 	ui *viewers.Viewers
 }
 

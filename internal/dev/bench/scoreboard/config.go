@@ -54,7 +54,7 @@ func Defaults() Config {
 	}
 }
 
-// mostReady bounds the time to ready: nothing waits for pods of an hour.
+// mostReady bounds the time to ready.
 const mostReady = time.Hour
 
 func (c *Config) validate() error {
@@ -86,7 +86,7 @@ func (c *Config) validateBoards() error {
 	return nil
 }
 
-// autoscaler is the HPA of a side.
+// autoscaler returns the HPA of a side.
 func (c *Config) autoscaler(targetPercent int32) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 		MinReplicas: ptr.To(c.MinReplicas), MaxReplicas: c.MaxReplicas,

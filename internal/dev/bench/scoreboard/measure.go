@@ -31,7 +31,7 @@ type play struct {
 	into  *score.Score
 }
 
-// Measure plays everything, on all cores. All of it comes from the seeds: the order in which plays end does not matter.
+// Measure plays everything, on all cores. The result depends on the seeds, and not on the order in which plays end.
 func Measure(ctx context.Context, c Config) (Results, error) {
 	r := Results{
 		TargetPercent: c.TargetPercent, MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Seeds: c.Seeds,
@@ -77,7 +77,7 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 	return r, nil
 }
 
-// days are all that will be played.
+// days returns the number of days that will be played.
 func (c *Config) days(sources []source, sides int) float64 {
 	sum := 0.0
 	for i := range sources {
@@ -88,7 +88,7 @@ func (c *Config) days(sources []source, sides int) float64 {
 	return sum * float64(len(c.boards())*sides)
 }
 
-// length is the length of a load's play.
+// length returns the duration of a load's play.
 func (c *Config) length(l *load.Load) time.Duration {
 	if c.For > 0 {
 		return min(l.Length, c.For)

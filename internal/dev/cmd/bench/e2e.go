@@ -65,7 +65,7 @@ func e2eCommand() *cobra.Command {
 	return command
 }
 
-// run builds what is not there, and then begins again in a network of its own.
+// run builds the missing parts, and then runs this program again in its own network namespace.
 func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
 	for _, name := range o.subjects {
 		subject := e2e.Subject(name)

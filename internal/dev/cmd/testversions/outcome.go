@@ -32,7 +32,7 @@ type ending struct{ hasEnded, hasFailedTest bool }
 // event is a line of `go test -json`; `go doc test2json` describes its fields.
 type event struct{ Action, Package, Test string }
 
-// read reads the output of `go test -json`. A file that is not there is that of a version that could not be built.
+// read reads the output of `go test -json`. The file of a version that could not be built is missing.
 func read(file string) (outcome, error) {
 	in, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 const verticalModule = "k8s.io/autoscaler/vertical-pod-autoscaler"
 
 // VerticalAutoscalerDir is the go command's copy of the module of upstream's vertical autoscaler, with its manifests.
-// It is downloaded if it is not there.
+// It is downloaded if it is missing.
 func VerticalAutoscalerDir(ctx context.Context) (string, error) {
 	root, err := Root()
 	if err != nil {

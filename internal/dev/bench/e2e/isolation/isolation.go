@@ -96,7 +96,7 @@ func showMore(cpus int) (leave func() error, err error) {
 	return leave, nil
 }
 
-// writeNodes makes the tree for a machine with some processors, that is to have at least so many.
+// writeNodes writes the tree for a machine with at least this number of processors.
 func writeNodes(dir string, there, cpus int) error {
 	for node := range (cpus + there - 1) / there {
 		folder := filepath.Join(dir, "node"+strconv.Itoa(node))

@@ -21,11 +21,11 @@ type Kind struct {
 	Name string
 	// Source describes it, and names its origin.
 	Source string
-	// make is a new forecast for so many minutes from now on.
+	// make returns a new forecast for the next minutes.
 	make func(ahead int) Forecast
 }
 
-// New is a new forecast for so many minutes ahead, at least 1.
+// New returns a new forecast for this number of minutes ahead, at least 1.
 func (k *Kind) New(ahead int) Forecast { return k.make(max(1, ahead)) }
 
 // kinds are all there are, in the order of tables.

@@ -98,7 +98,7 @@ func drawnWeekdays(random *rand.Rand) func(int) float64 {
 	})
 }
 
-// everyHours jumps every so many hours at the same minute, on some loads between two hours of the day only.
+// everyHours jumps at the same minute every few hours, for some loads only between two hours of the day.
 func everyHours(hours float64) func(random *rand.Rand) func(int) float64 {
 	return func(random *rand.Rand) func(int) float64 {
 		wave, at, lasts := diurnal(random), float64(random.IntN(60)), float64(1+random.IntN(8))

@@ -147,7 +147,7 @@ func service(minute float64) float64 {
 		0.5*within(minute, 8*60, 20) + 0.3*within(minute, 12*60+30, 15) + 0.6*within(minute, 20*60, 30)
 }
 
-// later is the minute whose due comes at a minute, once everything comes so many minutes later.
+// later returns the minute whose load is due at a minute, after a delay of all loads.
 func later(day int, minute, by float64) float64 {
 	if day < changeDay {
 		return minute

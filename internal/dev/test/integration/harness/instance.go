@@ -17,7 +17,7 @@ type Instance struct {
 	t       *testing.T
 }
 
-// StartInstance runs the program under a name of its own until the test ends. The flags are added to SyncFlags.
+// StartInstance runs the program under its own name until the test ends. The flags are added to SyncFlags.
 func (p *Plimsoll) StartInstance(t *testing.T, name string, flags ...string) *Instance {
 	t.Helper()
 	b := &Instance{Name: name, address: parts.FreeAddress(t), t: t}

@@ -12,7 +12,7 @@ import (
 // Recovered counts the panics of the process. The process registers it.
 var Recovered = prometheus.NewCounter(prometheus.CounterOpts{
 	Namespace: "plimsoll", Name: "recovered_panics_total",
-	Help: "Panics over one object or answer, which is left out. The log has where they were.",
+	Help: "Panics while one object or response was processed, which is then skipped. The log shows where.",
 })
 
 // Report logs what recover returned, with the stack and with the keys and values that name the object, and counts it,

@@ -106,7 +106,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 }
 
 // openBrowser opens the page. The started process may be the browser itself, which then waits for the page. Every user
-// of this machine can read the process's arguments: the address among them differs from the printed one, and works once.
+// of this machine can read the process's arguments: that address differs from the printed one, and works once.
 func openBrowser(page *server.Server, progress io.Writer) {
 	// The browser's own output would hide the address.
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard

@@ -126,7 +126,7 @@ func TestOtherCauses(t *testing.T) {
 	pending := readyPods(3)
 	pending[2].Phase, pending[2].Ready = metric.PhasePending, metric.ReadyFalse
 	checkSentences(t, map[string]Input{
-		"Stays at 2: memory of container app cannot be read (failed to get memory utilization: missing " +
+		"Stays at 2: memory of container app cannot be read (missing " +
 			"request for memory in container app of Pod web-0).": played(
 			&utilization, []int{0}, horizontal.Observation{
 				Target: horizontal.Target{SpecReplicas: 2}, Pods: readyPods(2), Readings: []metric.Reading{{
@@ -252,12 +252,12 @@ func TestSchedules(t *testing.T) {
 		Target: horizontal.Target{SpecReplicas: 9}, Readings: []metric.Reading{{Series: []int64{20000}}},
 	})
 	checkSentences(t, map[string]Input{
-		"Scales from 9 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which applies over minReplicas 12 of " +
+		"Scales from 9 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which wins over minReplicas 12 of " +
 			"schedule \"sale\"; queue asks for 9; schedule \"sale\" ends at 12:10:00.": of(9, 9, 0, sale, budget),
-		"Scales from 3 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which applies over minReplicas 12 of " +
+		"Scales from 3 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which wins over minReplicas 12 of " +
 			"schedule \"sale\"; queue asks for 3; schedule \"sale\" ends at 12:10:00.": of(3, 3, 0, sale, budget),
 		"Stays at 6: queue is at 100 % of its target; schedule \"sale\" ends at 12:10:00; maxReplicas of schedule \"budget\" " +
-			"is 6 until 12:20:00, which applies over minReplicas 12 of schedule \"sale\".": of(6, 6, 0, sale, budget),
+			"is 6 until 12:20:00, which wins over minReplicas 12 of schedule \"sale\".": of(6, 6, 0, sale, budget),
 		"Scales from 4 to 10: minReplicas of schedule \"sale\" is 10 until 12:10:00 (higher than 4 of schedule \"day\"); " +
 			"queue asks for 1.": of(4, 1, 0, day, schedules.Schedule{
 			Name: "sale", Start: daily(t, 0), Duration: minutes(10), MinReplicas: 10,
@@ -268,8 +268,8 @@ func TestSchedules(t *testing.T) {
 		}),
 		"Scales from 2 to 3: minReplicas of schedule \"rise\" is 3 until 12:02:00, rising to 6 by 12:05:00; queue asks for " +
 			"1.": of(2, 1, 60, rise),
-		"Scales from 5 to 6: minReplicas of schedule \"rise\" is 6; queue asks for 1; schedule \"rise\" starts at 12:05:00 " +
-			"with minReplicas 6.": of(5, 1, 240, rise),
+		"Scales from 5 to 6: minReplicas of schedule \"rise\" is 6, reached by rampSeconds 240 before it starts at 12:05:00; " +
+			"queue asks for 1.": of(5, 1, 240, rise),
 		"Stays at 4: queue is at 100 % of its target; schedule \"rise\" ramps to minReplicas 6 by 12:05:00, with " +
 			"minReplicas 3 until 12:02:00.": of(4, 4, 60, rise),
 		"Stays at 2: queue is at 100 % of its target; schedule \"rise\" ramps to minReplicas 6 from 12:01:00 to 12:05:00.": of(

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"strings"
 	"testing"
 	"time"
 

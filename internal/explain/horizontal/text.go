@@ -37,7 +37,7 @@ func (e *Explanation) numbers() []output.Line {
 			next = append(next, output.Line{Label: label, Text: text})
 		}
 	}
-	add("samples", unreadText(e.Step.Snapshot.Samples))
+	add("samples", e.unreadText())
 	add("next change", workload{&e.Result}.followUpText())
 	add("scale-down", e.lowerText())
 	if !e.KnowsHistory {

@@ -38,6 +38,7 @@ func (e *Explanation) numbers() []output.Line {
 		}
 	}
 	add("samples", e.unreadText())
+	add("forecast", e.forecastNumber())
 	add("next change", workload{&e.Result}.followUpText())
 	add("scale-down", e.lowerText())
 	if !e.KnowsHistory {

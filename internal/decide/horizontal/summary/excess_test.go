@@ -253,7 +253,7 @@ func TestFailureText(t *testing.T) {
 		"a request": {cpu, "failed to get cpu utilization: missing request for cpu in container app of Pod a",
 			"missing request for cpu in container app of Pod a"},
 		"own": {rate, `metric "requests": unable to get pod endpoint metric requests_total: unable to fetch metrics from ` +
-			"the pods: " + down, "the pods: " + down},
+			"the pods: " + down, down},
 		"no API": {queue, "unable to get external metric shop/queue_length/nil: unable to fetch metrics from external metrics " +
 			"API: the server could not find the requested resource (get queue_length.external.metrics.k8s.io)",
 			"the cluster has no API external.metrics.k8s.io, see kubectl get apiservices"},

@@ -57,7 +57,7 @@ func TestForecastBehindAWindow(t *testing.T) {
 // TestRefusalNamesTheModeOfTheSpec: an object that may not act is decided as in Preview, which is not its mode.
 func TestRefusalNamesTheModeOfTheSpec(t *testing.T) {
 	for m, want := range map[mode.Mode]string{
-		mode.Active:  "Stays at 2: HPA shop/web scales it; it would scale to 4.",
+		mode.Active:  "Stays at 2: HPA shop/web scales it; it would scale to 4 now.",
 		mode.Preview: "Stays at 2: HPA shop/web scales it; the mode is Preview, and mode Active would scale to 4.",
 	} {
 		p, o := queueOf(m), queued(2, 35)

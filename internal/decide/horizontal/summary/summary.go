@@ -35,6 +35,12 @@ type Input struct {
 	LimitedSince time.Time
 	// SyncPeriod is the object's; zero for the default.
 	SyncPeriod time.Duration
+	// Elsewhere has the metrics that only the controller reads, where the decision is made without it, each with why it
+	// cannot read the metric by the object's status; empty if it can.
+	Elsewhere map[int]string
+	// ShownDesired is the count that the object's status has, and ShownForecast the one that its forecast asks for by it;
+	// 0 if there is none.
+	ShownDesired, ShownForecast int32
 	// TargetKind is the kind of the target, and OtherWriter the other writer of its replica count.
 	TargetKind, OtherWriter string
 }
@@ -62,7 +68,7 @@ func Of(in Input) Sentence {
 	if !strings.Contains(text, "ready") && !strings.Contains(text, "still starting") {
 		text += w.unready()
 	}
-	text += w.extra(text) + w.unread(text) + w.contradiction() + w.contested()
+	text += w.extra(text) + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text) + w.contradiction() + w.contested()
 	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
 }
 
@@ -123,7 +129,9 @@ func (w *writer) unread(text string) string {
 	}
 	var names []string
 	for i := range w.Metrics {
-		if name := w.metricName(i); w.Metrics[i].Failure != nil && !strings.Contains(text, name+" cannot be read") {
+		name, failure := w.metricName(i), w.Elsewhere[i]
+		isUnread := w.Metrics[i].Failure != nil || failure != "" && w.Metrics[i].Pending
+		if isUnread && !strings.Contains(text, name+" cannot be read") {
 			names = append(names, name)
 		}
 	}
@@ -148,7 +156,8 @@ func (w *writer) contested() string {
 func Between(in Input, least, most int32) string {
 	w := writerOf(in)
 	const format = "Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s"
-	return SentenceOf(fmt.Sprintf(format, least, most, w.why()))
+	text := fmt.Sprintf(format, least, most, w.why())
+	return SentenceOf(text + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text))
 }
 
 // SentenceOf is the text with one full stop, and without line breaks, which the messages of servers may have.
@@ -198,6 +207,8 @@ func (w *writer) text() string {
 			w.WriteError)
 	case w.Branch == horizontal.BranchPaused:
 		return w.paused()
+	case w.Branch == horizontal.BranchAwaiting && w.isReadElsewhere():
+		return w.decidedElsewhere()
 	case w.Mode() == mode.Preview && w.Desired != w.Current:
 		return fmt.Sprintf("Stays at %d, as the mode is Preview; mode Active would scale to %d: %s", w.Current, w.Desired,
 			w.why())
@@ -249,7 +260,7 @@ func (w *writer) ifActive() string {
 		if a := w.Policy.WorkloadAutoscaler; a != nil && a.Mode == mode.Preview {
 			return fmt.Sprintf("; the mode is Preview, and mode Active would scale to %d", w.Desired)
 		}
-		return fmt.Sprintf("; it would scale to %d", w.Desired)
+		return fmt.Sprintf("; it would scale to %d now", w.Desired)
 	case w.Current:
 		return fmt.Sprintf("; mode Active would stay at %d", w.Current)
 	}

@@ -146,8 +146,12 @@ func (w *writer) awaiting() string {
 // pending names the first metric whose value is awaited.
 func (w *writer) pending() string {
 	for i := range w.Metrics {
-		if w.Metrics[i].Pending {
-			return w.metricName(i) + " has no value yet"
+		switch name, failure := w.metricName(i), w.Elsewhere[i]; {
+		case !w.Metrics[i].Pending:
+		case failure != "":
+			return fmt.Sprintf("%s cannot be read by the controller (%s)", name, FailureText(&w.Policy.Metrics[i], failure))
+		default:
+			return name + " has no value yet"
 		}
 	}
 	return "no metric has a value yet"

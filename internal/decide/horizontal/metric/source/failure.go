@@ -142,7 +142,7 @@ func (s *Spec) Bare(message string) string {
 	}
 	message = strings.TrimPrefix(message, s.resourceWords())
 	if _, cause, found := strings.Cut(message, "unable to fetch metrics from "); found {
-		return cause
+		return strings.TrimPrefix(cause, PodEndpoint.Origin()+": ") // The cause is about the pods itself.
 	}
 	const none = "no metrics returned"
 	if at := strings.Index(message, none); at > 0 {

@@ -110,8 +110,7 @@ func (e *Explanation) ofPods() string {
 	return "no pod is changed: " + e.why(pods, func(update.Verdict) bool { return true })
 }
 
-// because is why a pod is changed. Of requests outside of the bounds for this pod, it names the first, and a kill for
-// want of memory.
+// because is why a pod is changed. Of requests outside of the bounds for this pod, it names the first, and an OOM kill.
 func (e *Explanation) because(v *update.Verdict) string {
 	if v.Reason != reason.OutsideRange {
 		return report.Sentence(v.Reason)
@@ -129,7 +128,7 @@ func (e *Explanation) because(v *update.Verdict) string {
 	return report.Sentence(v.Reason)
 }
 
-// killed is when a container of that name last ran out of memory, and in which pod; empty if none has.
+// killed is when a container of that name was last OOM-killed, and in which pod; empty if none has.
 func (e *Explanation) killed(container string) string {
 	var at time.Time
 	name := ""
@@ -145,7 +144,7 @@ func (e *Explanation) killed(container string) string {
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of %s was killed for want of memory at %s)", container, name,
+	return fmt.Sprintf(" (%s of %s was OOM-killed at %s)", container, name,
 		at.In(e.Step.Snapshot.Time.Location()).Format(time.TimeOnly))
 }
 

@@ -51,7 +51,7 @@ func TestOutside(t *testing.T) {
 		"app requests no memory": requesting(corev1.ResourceList{
 			corev1.ResourceCPU: resources("180m", "1")[corev1.ResourceCPU],
 		}),
-		"app requests memory 64Mi, less than the lower bound of 300Mi (app of web-1 was killed for want of memory at " +
+		"app requests memory 64Mi, less than the lower bound of 300Mi (app of web-1 was OOM-killed at " +
 			"11:59:00)": func(pod *corev1.Pod) {
 			requesting(resources("180m", "64Mi"))(pod)
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{

@@ -52,8 +52,8 @@ func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Fore
 // has it; 0 if it raises none.
 func (f *Forecast) shownForecast() int32 {
 	d := &f.Decision
-	isApplied := d.Branch == horizontal.BranchMetrics && f.Policy.Forecast.Mode == forecast.Active && d.Failed+d.Pending == 0
-	if !isApplied || f.Observation.Refusal.Reason != "" || d.Mode() != mode.Active {
+	isUnread := d.Branch != horizontal.BranchMetrics || d.Failed+d.Pending > 0
+	if isUnread || f.Policy.Forecast.Mode != forecast.Active || f.Observation.Refusal.Reason != "" || d.Mode() != mode.Active {
 		return 0
 	}
 	return min(f.Step.Autoscaler().ForecastReplicas(), d.Bounds.MaxReplicas)

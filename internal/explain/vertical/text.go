@@ -219,8 +219,10 @@ func resizeText(pod *vertical.Pod, c *vertical.PodContainer) string {
 		return ""
 	}
 	progress := map[vertical.ResizeStatus]string{
-		vertical.ResizeDeferred: ", for which the node has no room now", vertical.ResizeInfeasible: ", which the node cannot do",
-		vertical.ResizeInProgress: ", a resize in progress", vertical.ResizeError: ", a resize that failed and is tried again",
+		vertical.ResizeDeferred:   ", for which the node has no room now",
+		vertical.ResizeInfeasible: ", which the node cannot do",
+		vertical.ResizeInProgress: ", a resize in progress",
+		vertical.ResizeError:      ", a resize that failed and is tried again",
 	}
 	return fmt.Sprintf(" (its spec %s%s)", amountsText(c.Spec.Requests), progress[pod.Resize])
 }

@@ -63,8 +63,8 @@ func (a Autoscaler) LimitedSince() time.Time {
 	return c.Since
 }
 
-// ForecastReplicas returns what the forecast of a WorkloadAutoscaler asks for in mode Active, as its status has it; 0 if
-// it asks for nothing.
+// ForecastReplicas returns the count that the forecast of a WorkloadAutoscaler asks for in mode Active, as its status
+// has it; 0 if it asks for none.
 func (a Autoscaler) ForecastReplicas() int32 {
 	if !a.IsWorkload() {
 		return 0

@@ -81,7 +81,8 @@ func (w *writer) ramps(f *schedules.InForce, b bound) string {
 	now, goal := b.of(f)
 	w.said = append(w.said, f.Schedule)
 	if now == goal {
-		return fmt.Sprintf(", reached by rampSeconds %.0f before it starts at %s", f.Schedule.Ramp.Seconds(), w.clock(f.Until))
+		const reached = ", reached by rampSeconds %.0f before it starts at %s"
+		return fmt.Sprintf(reached, f.Schedule.Ramp.Seconds(), w.clock(f.Until))
 	}
 	text, direction := "", "rising"
 	if b == isMax {

@@ -68,7 +68,8 @@ func Of(in Input) Sentence {
 	if !strings.Contains(text, "ready") && !strings.Contains(text, "still starting") {
 		text += w.unready()
 	}
-	text += w.extra(text) + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text) + w.contradiction() + w.contested()
+	text += w.extra(text) + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text)
+	text += w.contradiction() + w.contested()
 	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
 }
 

@@ -183,6 +183,7 @@ func TestHeldUp(t *testing.T) {
 		"not while mails cannot be read": func(d *horizontal.Decision) {
 			d.Metrics[1].Failure = &down
 		},
+		"not while no pod is ready": func(d *horizontal.Decision) { d.Metrics[0].Verdict = metric.NothingReady },
 		"not before mails has a value": func(d *horizontal.Decision) {
 			d.Metrics[1].Pending = true
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -164,6 +165,8 @@ func (e *Explanation) heldUpText() string {
 		return ""
 	case by == proposal.Forecast:
 		return fmt.Sprintf("not while the forecast asks for %d", projection.ForecastAsks(d))
+	case by == proposal.Metric && d.Metrics[i].Verdict == metric.NothingReady:
+		return "not while no pod is ready"
 	case d.Metrics[i].Pending:
 		return "not before " + summary.MetricName(&e.Policy.Metrics[i]) + " has a value"
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -69,14 +70,16 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 }
 
 // HeldUpBy returns what keeps the count from falling however low the load is, with its metric's index: a Metric that
-// cannot be read or has no value yet, a Fallback that asks for as many replicas, or the Forecast; None if nothing does.
+// cannot be read, has no value yet or multiplies its value with ready pods where there are none, a Fallback that asks for as many replicas, or the Forecast; None if nothing does.
 func HeldUpBy(d *horizontal.Decision) (by proposal.Source, index int) {
 	hasFallback := func(i int) bool {
 		return slices.ContainsFunc(d.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })
 	}
 	for i := range d.Metrics {
 		isWithoutPods := d.Current == 0 && !d.Policy.Metrics[i].Type.HasValueWithoutPods()
-		if r := &d.Metrics[i]; (r.Failure != nil || r.Pending) && !hasFallback(i) && !isWithoutPods {
+		r := &d.Metrics[i]
+		isUnread := (r.Failure != nil || r.Pending) && !hasFallback(i)
+		if isUnread && !isWithoutPods || r.Verdict == metric.NothingReady {
 			return proposal.Metric, i
 		}
 	}

@@ -13,18 +13,18 @@ import (
 // where it is no load that pods without samples are counted for, or that new pods may have by their start.
 func (w *writer) excess() string {
 	r := w.winningMetric()
-	if r == nil {
-		if w.sharesAll() {
-			return w.excessLoad()
-		}
+	switch {
+	case r == nil && w.Winner().Source == proposal.Surge && !w.Rescale:
+		return "; " + w.bySurge() + w.newText(&w.Metrics[w.Surge.Metric])
+	case r == nil && !w.sharesAll():
 		return ""
+	case r == nil:
+		return w.excessLoad()
 	}
 	i := w.indexOf(r)
 	switch spec := &w.Policy.Metrics[i]; {
 	case r.Ratio > 1 && r.Replicas < projection.Plain(w.Decision, r) && r.Counts.Missing > 0 && r.NoContainer == 0:
 		return "; " + w.withoutSample(r, 0) + w.countedAs(r) + w.ifTheSame(r)
-	case spec.IsCPU() && w.areMostNew(r):
-		return fmt.Sprintf("; %s, and %s", w.valueOf(i), w.newText(r))
 	case mayStay(spec) && r.Ratio > 1:
 		return fmt.Sprintf("; %s, and more pods help only if they lower it", w.valueOf(i))
 	case !sharesLoad(spec) && r.Ratio > 1:
@@ -32,7 +32,7 @@ func (w *writer) excess() string {
 	case !w.sharesAll():
 		return ""
 	}
-	return w.excessLoad()
+	return w.excessLoad() + w.newText(r)
 }
 
 // excessLoad is how much more load there is than the pods take; empty if that is not known.
@@ -96,13 +96,8 @@ func (w *writer) countedAs(r *metric.Result) string {
 	return " and count as using nothing"
 }
 
-// areMostNew reports whether more than half of the pods that count are in the initialization period of CPU samples.
-func (w *writer) areMostNew(r *metric.Result) bool {
-	n, _ := w.newPods(r)
-	return 2*n > r.Counts.Counted
-}
-
-// newPods is how many of the pods that count are in that period, and which of these has run the longest.
+// newPods is how many of the pods that count are in the initialization period of CPU samples, and which of these has run
+// the longest.
 func (w *writer) newPods(r *metric.Result) (n, oldest int) {
 	oldest = -1
 	for i, g := range r.Groups {
@@ -117,17 +112,22 @@ func (w *writer) newPods(r *metric.Result) (n, oldest int) {
 	return n, oldest
 }
 
-// newText is which pods have just started, where their start may be a part of their use.
+// newText is which pods have just started, where their start may be a part of their use of CPU; empty if these are not
+// more than half of those that count.
 func (w *writer) newText(r *metric.Result) string {
 	n, oldest := w.newPods(r)
-	of := fmt.Sprintf("%d of %d pods have", n, r.Counts.Counted)
+	if 2*n <= r.Counts.Counted || !w.Policy.Metrics[w.indexOf(r)].IsCPU() {
+		return ""
+	}
+	of := fmt.Sprintf("%d of %d have", n, r.Counts.Counted)
 	switch {
 	case r.Counts.Counted == 1:
-		of = "the only pod has"
+		of = "the only one has"
 	case n == r.Counts.Counted:
-		of = fmt.Sprintf("all %d pods have", n)
+		of = fmt.Sprintf("all %d have", n)
 	}
-	return fmt.Sprintf("%s started since %s, which may be a part of it", of, w.clock(w.Pods[oldest].StartTime))
+	return fmt.Sprintf(", a part of which may be the start of the pods: %s started since %s", of,
+		w.clock(w.Pods[oldest].StartTime))
 }
 
 // unready names the pods that are not ready, where the metric that the count follows uses pods and the sentence does
@@ -165,7 +165,36 @@ func (w *writer) starting(r *metric.Result) string {
 	if r.Counts.Unready == 0 || w.Desired != w.Current {
 		return ""
 	}
-	return "; " + w.podsIn(r, metric.Unready, "is still starting", "are still starting")
+	return "; " + w.unreadyText(r, "")
+}
+
+// unreadyText names the pods whose samples do not count: those that start, and those that are no longer ready, with
+// what they do not do.
+func (w *writer) unreadyText(r *metric.Result, verb string) string {
+	again, all := 0, r.Counts.Unready
+	for i, g := range r.Groups {
+		if g == metric.Unready && i < len(w.Pods) && w.wasReady(&w.Pods[i]) {
+			again++
+		}
+	}
+	one, more := "is still starting", "are still starting"
+	switch again {
+	case 0:
+	case all:
+		one, more = "is not ready", "are not ready"
+	default:
+		more = "are still starting or not ready"
+	}
+	if verb != "" {
+		one, more = one+" and does not "+verb, more+" and do not "+verb
+	}
+	return w.podsIn(r, metric.Unready, one, more)
+}
+
+// wasReady reports whether a pod that is not ready has been: its readiness last changed long after its start.
+func (w *writer) wasReady(pod *metric.Pod) bool {
+	return pod.Phase == metric.PhaseRunning && pod.Ready == metric.ReadyFalse && !pod.StartTime.IsZero() &&
+		pod.ReadyTransition.Sub(pod.StartTime) > max(w.Policy.InitialReadinessDelay, metric.PodStart)
 }
 
 // unreadyReplicas is how many replicas are ready, where a value for all is multiplied with these.

@@ -115,10 +115,10 @@ func TestExcessOfNewPods(t *testing.T) {
 	}
 	const recent = 80 * time.Second
 	checkSentences(t, map[string]Input{
-		"Asks for 6, limited to 4 by maxReplicas; CPU is at 150 % of its target, and all 4 pods have started since 11:58:30, " +
-			"which may be a part of it.": of(recent, recent, recent+10*time.Second, recent),
-		"Asks for 6, limited to 4 by maxReplicas; CPU is at 150 % of its target, and 3 of 4 pods have started since " +
-			"11:58:40, which may be a part of it.": of(recent, time.Hour, recent, recent),
+		"Asks for 6, limited to 4 by maxReplicas; 50 % more load than 4 pods take at the target, a part of which may be the " +
+			"start of the pods: all 4 have started since 11:58:30.": of(recent, recent, recent+10*time.Second, recent),
+		"Asks for 6, limited to 4 by maxReplicas; 50 % more load than 4 pods take at the target, a part of which may be the " +
+			"start of the pods: 3 of 4 have started since 11:58:40.": of(recent, time.Hour, recent, recent),
 		"Asks for 6, limited to 4 by maxReplicas; 50 % more load than 4 pods take at the target.": of(
 			time.Hour, time.Hour, recent, recent),
 	})
@@ -150,6 +150,19 @@ func TestUnreadyPods(t *testing.T) {
 			}
 		}
 	}
+	// They started two minutes ago and were ready.
+	unreadyAgain := func(n int) func([]metric.Pod) {
+		return func(pods []metric.Pod) {
+			for i := range n {
+				pods[i].Ready, pods[i].StartTime = metric.ReadyFalse, noon.Add(-2*time.Minute)
+				pods[i].ReadyTransition = noon.Add(-45 * time.Second)
+			}
+		}
+	}
+	mixed := func(pods []metric.Pod) {
+		unreadyAgain(2)(pods)
+		starting(1)(pods)
+	}
 	each := func(values ...int64) metric.Reading { return metric.Reading{Samples: samples(values...)} }
 	checkSentences(t, map[string]Input{
 		"Stays at 4: CPU is at 100 % of its target; web-0 is not ready.": of(&cpu, unready(1), each(0, 1334, 1333, 1333)),
@@ -158,6 +171,10 @@ func TestUnreadyPods(t *testing.T) {
 		"Stays at 4: CPU is at 100 % of its target; none of 4 pods is ready.": of(&cpu, unready(4), each(1000, 1000, 1000, 1000)),
 		"Stays at 4: CPU is at 134 % of its target on 3 pods, the load of about 4 at the target; web-0 is still starting.": of(
 			&cpu, starting(1), each(0, 1340, 1340, 1340)),
+		"Stays at 4: CPU is at 134 % of its target on 3 pods, the load of about 4 at the target; web-0 is not ready.": of(
+			&cpu, unreadyAgain(1), each(0, 1340, 1340, 1340)),
+		"Stays at 4: CPU is at 150 % of its target on 2 pods, the load of about 3 at the target; web-0 and web-1 are still " +
+			"starting or not ready.": of(&cpu, mixed, each(0, 0, 1500, 1500)),
 		"Stays at 4: CPU is at 100 % of its target; web-0 is still starting.": of(&cpu, starting(1), each(0, 1000, 1000, 1000)),
 		"Stays at 4: queue is at 330 % of its target, but none of 4 pods is ready, so it asks for the current count.": of(
 			&queue, unready(4), metric.Reading{Series: []int64{3300}}),
@@ -204,9 +221,13 @@ func TestFloor(t *testing.T) {
 // TestPausedBelowTheDemand: what mode Active would do at first is not all that is asked for.
 func TestPausedBelowTheDemand(t *testing.T) {
 	paused := queueOf(mode.Paused)
+	held := paused
+	held.DownscaleStabilization = 5 * time.Minute
 	checkSentences(t, map[string]Input{
 		"Stays at 2: the mode is Paused; mode Active would scale to 4: queue asks for 6, and without behavior a decision " +
 			"doubles the count at most.": played(&paused, []int{0}, queued(2, 60)),
+		"Stays at 2: the mode is Paused; mode Active would scale to 4: queue asks for 5, and without behavior a decision " +
+			"doubles the count at most.": played(&held, []int{0, 15}, queued(2, 60), queued(2, 50)),
 		"Stays at 2: the mode is Paused; mode Active would scale to 3.": played(&paused, []int{0}, queued(2, 30)),
 	})
 }
@@ -272,7 +293,7 @@ func TestSharedPods(t *testing.T) {
 		Message: "pods by selector app=shop are controlled by more than one HPA (e.g. [shop/canary shop/web])",
 	}}}
 	checkSentences(t, map[string]Input{
-		"Stays at 3: pods by selector app=shop are controlled by more than one HPA (shop/canary shop/web), and none of these " +
+		"Stays at 3: pods by selector app=shop are controlled by more than one HPA (shop/canary, shop/web), and none of these " +
 			"scales.": played(&p, []int{0}, o),
 	})
 }

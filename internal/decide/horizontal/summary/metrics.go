@@ -65,7 +65,7 @@ func (w *writer) isCarried(r *metric.Result) bool {
 func (w *writer) carried(r *metric.Result) string {
 	n := r.Counts.Counted + r.Counts.Unsampled
 	return fmt.Sprintf(" on %s, the load of about %.0f at the target; ", podsText(n), math.Round(r.Ratio*float64(n))) +
-		w.podsIn(r, metric.Unready, "is still starting", "are still starting")
+		w.unreadyText(r, "")
 }
 
 // nearest is the metric that is the most above its target, of those within the tolerance that keep the count.
@@ -150,7 +150,7 @@ func (w *writer) assumed(r *metric.Result) string {
 		parts = append(parts, w.withoutContainer(w.indexOf(r)))
 	}
 	if r.Counts.Unready > 0 && r.Ratio > 1 {
-		parts = append(parts, w.podsIn(r, metric.Unready, "is still starting", "are still starting"))
+		parts = append(parts, w.unreadyText(r, ""))
 	}
 	if parts == nil {
 		return "the samples may be of the start of new pods"
@@ -225,7 +225,7 @@ func (w *writer) fewer(r *metric.Result) string {
 	case n.Lacking > 0:
 		return w.withoutContainer(w.indexOf(r))
 	case n.Unready > 0:
-		return w.podsIn(r, metric.Unready, "is still starting and does not count", "are still starting and do not count")
+		return w.unreadyText(r, "count")
 	}
 	return fmt.Sprintf("only %d of %d replicas count", n.Counted+n.Unsampled, w.Current)
 }

@@ -16,7 +16,7 @@ func (w *writer) cause(i int) string {
 	case r.NoContainer > 0 && (r.NoContainer == n.Pods() || strings.Contains(r.Failure.Message, " not found in Pod ")):
 		return w.withoutContainer(i)
 	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
-		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")
+		return w.unreadyText(r, "")
 	case w.Policy.Metrics[i].Type.IsPerPod() && w.haveNoPods(r.Failure.Message):
 		return "there are no pods"
 	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():

@@ -72,7 +72,7 @@ func (w *writer) failed() string {
 	case s.Problem == podselector.Missing:
 		return "the scale of the target has no selector, so that its pods are not known"
 	case s.Problem == podselector.Ambiguous:
-		return shared.Replace(s.Message) + ", and none of these scales"
+		return sharedText(s.Message) + ", and none of these scales"
 	case s.Problem != podselector.Fine:
 		return s.Message
 	case len(w.Metrics) == 0:
@@ -89,8 +89,14 @@ func (w *writer) failed() string {
 	return text
 }
 
-// shared has upstream's list of autoscalers that select the same pods in plain words.
-var shared = strings.NewReplacer("(e.g. [", "(", "])", ")")
+// sharedText is upstream's message about autoscalers that select the same pods, with their names in a plain list.
+func sharedText(message string) string {
+	text, names, isThere := strings.Cut(message, " (e.g. [")
+	if !isThere {
+		return message
+	}
+	return text + " (" + strings.ReplaceAll(strings.TrimSuffix(names, "])"), " ", ", ") + ")"
+}
 
 // unreadable names the first metric that cannot be read and has no fallback instead, and how many others cannot.
 func (w *writer) unreadable() string {
@@ -287,6 +293,8 @@ func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
 			w.Desired)
 	case w.Limited.IsDoublingHeld:
 		return w.asks() + ", but the count doubles once on each value, and no new one has come"
+	case b == nil && w.Branch == horizontal.BranchPaused:
+		return w.asks() + ", and without behavior a decision " + doubling(w.Current, permits)
 	case b == nil:
 		return w.demand() + ", and without behavior a decision " + doubling(w.Current, permits)
 	case w.limit == limit:

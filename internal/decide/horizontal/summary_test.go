@@ -150,6 +150,9 @@ func TestSentences(t *testing.T) {
 func checkForm(t *testing.T, of *said) {
 	t.Helper()
 	text, d := of.sentence.Text, &of.decision
+	if regexp.MustCompile(`(since [0-9:]+|maxReplicas), a part of which`).MatchString(text) {
+		t.Error("it names a part of nothing")
+	}
 	for _, bad := range []string{"%!", "NaN", "Inf", "\n", "  ", "..", ": .", "; .", "until 0001", " -"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("it has %q", bad)

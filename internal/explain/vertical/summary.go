@@ -37,7 +37,7 @@ func (e *Explanation) Summary() string {
 	if more := len(recommended) - 1; more > 0 {
 		text += fmt.Sprintf(" and more for %d others", more)
 	}
-	return summary.SentenceOf(text + e.unsampled() + "; " + e.ofPods())
+	return summary.SentenceOf(text + e.unsampled(first.Container) + "; " + e.ofPods())
 }
 
 // targetsText are the targets, each with what it would be without minAllowed or maxAllowed: "cpu 150m (203m without
@@ -70,18 +70,19 @@ func cappedBy(policy *vertical.ContainerPolicy, r vertical.Resource, target vert
 	return "the recommender's flags"
 }
 
-// unsampled says that no source has samples of the pods, so that the numbers are old, or rest on none.
-func (e *Explanation) unsampled() string {
+// unsampled says that no source has samples of the pods, so that a container's numbers are old, or rest on none.
+func (e *Explanation) unsampled(container string) string {
 	conditions := e.Step.Object.Status.Conditions
 	isMissing := slices.ContainsFunc(conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
 		return string(c.Type) == status.MetricsMissing.String() && c.Status == corev1.ConditionTrue
 	})
-	isSampled := slices.ContainsFunc(e.Recommended.Traces, func(t recommend.Trace) bool { return t.Samples > 0 })
+	at := slices.IndexFunc(e.Recommended.Traces, func(t recommend.Trace) bool { return t.Container == container })
 	switch {
 	case !isMissing:
 		return ""
-	case isSampled:
-		return ", by earlier samples: neither the kubelets nor metrics.k8s.io report the pods"
+	case at >= 0 && e.Recommended.Traces[at].Samples > 0:
+		return fmt.Sprintf(", by %d earlier samples of CPU: neither the kubelets nor metrics.k8s.io report the pods",
+			e.Recommended.Traces[at].Samples)
 	}
 	return ", without samples: neither the kubelets nor metrics.k8s.io report the pods, and no checkpoint has any"
 }

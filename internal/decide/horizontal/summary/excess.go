@@ -32,7 +32,10 @@ func (w *writer) excess() string {
 	case !w.sharesAll():
 		return ""
 	}
-	return w.excessLoad() + w.newText(r)
+	if load := w.excessLoad(); load != "" {
+		return load + w.newText(r)
+	}
+	return ""
 }
 
 // excessLoad is how much more load there is than the pods take; empty if that is not known.

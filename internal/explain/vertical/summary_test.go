@@ -118,7 +118,7 @@ func TestWithoutSamples(t *testing.T) {
 		Type: vpav1.VerticalPodAutoscalerConditionType(status.MetricsMissing.String()), Status: corev1.ConditionTrue,
 	}}
 	for want, checkpoints := range map[string][]*vpav1.VerticalPodAutoscalerCheckpoint{
-		"by 1440 earlier samples of CPU: neither the kubelets nor metrics.k8s.io report the pods":                         step.Checkpoints,
+		"by 1440 earlier samples of CPU: neither the kubelets nor metrics.k8s.io report the pods":             step.Checkpoints,
 		"without samples: neither the kubelets nor metrics.k8s.io report the pods, and no checkpoint has any": nil,
 	} {
 		step.Checkpoints = checkpoints

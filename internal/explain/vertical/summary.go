@@ -70,7 +70,8 @@ func cappedBy(policy *vertical.ContainerPolicy, r vertical.Resource, target vert
 	return "the recommender's flags"
 }
 
-// unsampled says that no source has samples of the pods, so that a container's numbers are old, or rest on none.
+// unsampled says that a container's numbers rest on little history, or that no source has samples of the pods, so that
+// they are old or rest on none.
 func (e *Explanation) unsampled(container string) string {
 	conditions := e.Step.Object.Status.Conditions
 	isMissing := slices.ContainsFunc(conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
@@ -78,6 +79,8 @@ func (e *Explanation) unsampled(container string) string {
 	})
 	at := slices.IndexFunc(e.Recommended.Traces, func(t recommend.Trace) bool { return t.Container == container })
 	switch {
+	case !isMissing && observevertical.HasLittleHistory(&e.Step.Object.Status):
+		return ", with little history so far"
 	case !isMissing:
 		return ""
 	case at >= 0 && e.Recommended.Traces[at].Samples > 0:

@@ -129,6 +129,18 @@ func TestWithoutSamples(t *testing.T) {
 	}
 }
 
+// TestLittleHistory: numbers that rest on little history are said to.
+func TestLittleHistory(t *testing.T) {
+	step := known()
+	step.Object.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{
+		Type: "LowConfidence", Status: corev1.ConditionTrue,
+	}}
+	const want = "Recommends cpu 200m and memory 400Mi for container app, with little history so far; "
+	if got := explainedBy(t, step, divergence.Default).Summary(); !strings.HasPrefix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 // TestBudgetThatNeverAllows: a PodDisruptionBudget that allows no eviction goes before what ends by itself, and is said
 // to stay if it wants all pods.
 func TestBudgetThatNeverAllows(t *testing.T) {

@@ -43,7 +43,7 @@ const (
 
 // The reasons why a page that was read gives no sample.
 var (
-	errAbsent     = errors.New("its page has no series of the metric (nullValues: Zero counts it as 0)")
+	errAbsent     = errors.New("its page has no series of the metric, which nullValues: Zero would count as 0")
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
 	errOld        = fmt.Errorf("its page says that a value of the metric is more than %s old", staleAfter)
 	errAhead      = errors.New("its page says that a value of the metric is in the future: the clocks differ")

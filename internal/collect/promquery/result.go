@@ -34,8 +34,8 @@ func (r *result) isLike(other *result) bool {
 
 var (
 	errNotJSON   = errors.New("the answer is not that of Prometheus' query API")
-	errEmpty     = errors.New("the result is empty (nullValues: Zero counts it as 0)")
-	errNotNumber = errors.New("the result is NaN or infinite (nullValues: Zero counts it as 0)")
+	errEmpty     = errors.New("the result is empty, which nullValues: Zero would count as 0")
+	errNotNumber = errors.New("the result is NaN or infinite, which nullValues: Zero would count as 0")
 	errSeveral   = errors.New("the result has several elements, not one: aggregate them, as with sum()")
 	errPartial   = errors.New("the answer is partial: a part of the data could not be read")
 	errTimestamp = errors.New("the timestamp of the result is not a time")

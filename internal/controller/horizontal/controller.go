@@ -177,6 +177,9 @@ func (c *Controller) NotDecided(key observe.Key) string {
 	return c.reconciler.contests.Why(&record.contest)
 }
 
+// Knows reports whether decisions are made on an object here.
+func (c *Controller) Knows(key observe.Key) bool { return c.records.find(key) != nil }
+
 // EncodedHistory returns the recorded load of an object, as package loadhistory encodes it; nil if there is none. It is
 // not whole until the object's checkpoint has been read.
 func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bool, err error) {

@@ -90,7 +90,7 @@ func TestUnreadNodesAreSaved(t *testing.T) {
 		r := w.replay(t, "web", divergence.Default)
 		w.Start(k.Direct)
 		w.Pass(20 * time.Second)
-		const part = "nodesUnread: connection refused"
+		const part = "1 of 2 ready pods are on nodes that cannot be read (node b): connection"
 		if last := r.Saved[len(r.Saved)-1]; strings.Contains(last, part) {
 			t.Errorf("too early:\n%s", last)
 		}

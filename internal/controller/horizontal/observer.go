@@ -88,14 +88,14 @@ func refusalBecauseOf(rival observe.Key, target string, m mode.Mode) horizontal.
 		abbreviation = "WLA"
 	}
 	// A user who deletes the other autoscaler because of this text must not end up with none that scales.
-	later := "scales once that one is deleted"
+	later := "takes over once that one is deleted"
 	if m == mode.Preview {
 		later = "scales nothing in mode Preview"
 	}
 	return horizontal.Refusal{
 		Reason: statusreport.AnotherAutoscaler,
-		Message: fmt.Sprintf("%s %s scales %s: this WorkloadAutoscaler decides too, and %s", rival.Kind,
-			rival.NamespacedName, target, later),
+		Message: fmt.Sprintf("%s %s scales %s, and this WorkloadAutoscaler %s", rival.Kind, rival.NamespacedName, target,
+			later),
 		Summary: fmt.Sprintf("waits for %s %s to be removed", abbreviation, rival.Name),
 	}
 }

@@ -76,7 +76,7 @@ func TestCreatedAgainUnseen(t *testing.T) {
 // permits that.
 func TestModeBesideAnother(t *testing.T) {
 	for m, want := range map[plimsollv1alpha1.Mode]string{
-		plimsollv1alpha1.ModeActive:  "scales once that one is deleted",
+		plimsollv1alpha1.ModeActive:  "takes over once that one is deleted",
 		plimsollv1alpha1.ModePreview: "scales nothing in mode Preview",
 	} {
 		inWorld(t, func(t *testing.T, w *world) {

@@ -40,6 +40,8 @@ type Source interface {
 	Inspect(object observe.Key, inspector controllerhorizontal.Inspector) (stop func())
 	// NotDecided returns why Plimsoll does not act on an object; empty if it does.
 	NotDecided(object observe.Key) string
+	// Knows reports whether decisions are made on an object here.
+	Knows(object observe.Key) bool
 }
 
 // VerticalSource returns the history of an object on the vertical side: the flags and the updater's part of a
@@ -196,8 +198,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, object observe.K
 	}
 	step, err := s.next(r.Context(), object)
 	if err != nil {
-		http.Error(w, fmt.Sprintf("no decision on %s %s within %s: there is no such object, or another replica leads",
-			object.Kind, object.NamespacedName, s.wait), http.StatusGatewayTimeout)
+		why := "there is no such object, or another replica leads"
+		if s.source.Knows(object) {
+			why = "this replica leads, and is late with its decisions; the last one is in the object's status"
+		}
+		http.Error(w, fmt.Sprintf("no decision on %s %s within %s: %s", object.Kind, object.NamespacedName, s.wait, why),
+			http.StatusGatewayTimeout)
 		return
 	}
 	var document bytes.Buffer

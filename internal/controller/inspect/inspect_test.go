@@ -62,6 +62,9 @@ func (d *decisions) NotDecided(object observe.Key) string {
 	return ""
 }
 
+// Knows reports whether it is shop/late.
+func (d *decisions) Knows(object observe.Key) bool { return object.Name == "late" }
+
 func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -112,6 +115,15 @@ func TestHandler(t *testing.T) {
 	const left = "plimsoll does not act on HorizontalPodAutoscaler shop/left: it is left to kube-controller-manager\n"
 	if _, body := get(t, listening.URL+"/horizontalpodautoscalers/shop/left/snapshot"); body != left {
 		t.Errorf("%q, want %q", body, left)
+	}
+	for name, want := range map[string]string{
+		"other": "there is no such object, or another replica leads",
+		"late":  "this replica leads, and is late with its decisions; the last one is in the object's status",
+	} {
+		if _, body := get(t, listening.URL+"/horizontalpodautoscalers/shop/"+name+"/snapshot"); !strings.HasSuffix(body,
+			"within 10ms: "+want+"\n") {
+			t.Errorf("%q, want %q", body, want)
+		}
 	}
 	if source.waiting != 0 {
 		t.Errorf("%d inspectors are left behind", source.waiting)

@@ -115,6 +115,8 @@ func TestSentences(t *testing.T) {
 			checkLimits(t, of)
 			checkNext(t, of)
 			checkKnown(t, of)
+			checkPods(t, of)
+			checkLoad(t, of)
 			if t.Failed() {
 				t.Logf("%s\nfrom %d to %d, %s, limits %v\nmetrics %+v\nstate before %+v", of.sentence.Text, of.decision.Current,
 					of.decision.Desired, of.decision.Branch, of.sentence.Limits, of.decision.Metrics, of.state)
@@ -148,6 +150,9 @@ func TestSentences(t *testing.T) {
 func checkForm(t *testing.T, of *said) {
 	t.Helper()
 	text, d := of.sentence.Text, &of.decision
+	if regexp.MustCompile(`(since [0-9:]+|maxReplicas), a part of which`).MatchString(text) {
+		t.Error("it names a part of nothing")
+	}
 	for _, bad := range []string{"%!", "NaN", "Inf", "\n", "  ", "..", ": .", "; .", "until 0001", " -"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("it has %q", bad)
@@ -394,6 +399,42 @@ func (s *situation) asTotal(d *horizontal.Decision) bool {
 		s.observation.Pods = append(s.observation.Pods, metric.Pod{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue})
 	}
 	return true
+}
+
+// checkPods: of pods whose use counts although they are not ready, a sentence says that they are not, or that some are
+// still starting.
+func checkPods(t *testing.T, of *said) {
+	t.Helper()
+	d, winner := &of.decision, of.decision.Winner()
+	if d.Branch != horizontal.BranchMetrics || winner.Source != proposal.Metric || d.Metrics[winner.Index].Failure != nil {
+		return
+	}
+	n := 0
+	for i, g := range d.Metrics[winner.Index].Groups {
+		if g == metric.Counted && of.observation.Pods[i].Ready != metric.ReadyTrue {
+			n++
+		}
+	}
+	text := of.sentence.Text
+	if n > 0 && d.Current > 0 && !strings.Contains(text, "ready") && !strings.Contains(text, "still starting") {
+		t.Errorf("%d pods that count are not ready", n)
+	}
+}
+
+// checkLoad: a sentence promises that more pods take the load only where all metrics above their targets are CPU or
+// divided by the number of pods.
+func checkLoad(t *testing.T, of *said) {
+	t.Helper()
+	if !regexp.MustCompile(`load (than|that) (1 pod|\d+ pods)`).MatchString(of.sentence.Text) {
+		return
+	}
+	for i := range of.decision.Metrics {
+		r, spec := &of.decision.Metrics[i], &of.policy.Metrics[i]
+		isDivided := spec.Target.Type == source.AverageValue && (spec.IsRate || !spec.Type.IsPerPod())
+		if r.Failure == nil && r.Ratio > 1 && spec.Name != source.CPU && !isDivided {
+			t.Errorf("a pod's %s of type %s may stay as it is", spec.Name, spec.Type)
+		}
+	}
 }
 
 // zeroIn finds a 0 that is a number of its own, and no part of a time or of a decimal.

@@ -45,6 +45,21 @@ func (r *Result) forecastTrace() *ForecastTrace {
 	}
 }
 
+// forecastNumber is what a forecast in mode Active asks for: in this decision, or else by the object's status.
+func (r *Result) forecastNumber() string {
+	f, shown := &r.Decision.Forecast, r.Step.Autoscaler().ForecastReplicas()
+	switch {
+	case r.Policy.Forecast.Mode != forecast.Active:
+		return ""
+	case f.Reason == forecast.ReasonInUse:
+		return fmt.Sprintf("asks for %d: the load of %.3g pods at the target is expected within %s", f.Replicas, f.Expected,
+			f.Horizon)
+	case shown > 0:
+		return fmt.Sprintf("asks for %d by the status; its state is not known here, or the load is not", shown)
+	}
+	return ""
+}
+
 // forecastText returns empty in mode Off, and in a preview that has observed less than an hour.
 func (r *Result) forecastText() string {
 	f := &r.Decision.Forecast

@@ -65,7 +65,7 @@ func (r *Result) writeDetails(p *output.Page, allPods bool) {
 		p.Add("trigger", "%s", text)
 	}
 	p.Add("decided by", "%s", r.branchText())
-	writeSamples(p, r.Step.Snapshot.Samples)
+	r.writeSamples(p)
 	for i := range d.Metrics {
 		r.writeMetric(p, i, allPods)
 	}

@@ -66,8 +66,24 @@ func (r *Result) input() summary.Input {
 	return summary.Input{
 		Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown,
 		LimitedSince: a.LimitedSince(), SyncPeriod: a.SyncPeriod(trigger.LoweringPeriod), TargetKind: a.Target().Kind,
-		OtherWriter: a.OtherWriter(),
+		OtherWriter: a.OtherWriter(), Elsewhere: r.elsewhere(), ShownDesired: a.Counts().DesiredReplicas,
+		ShownForecast: a.ForecastReplicas(),
 	}
+}
+
+// elsewhere returns the metrics that only the controller reads, where it is not the controller's decision, with the
+// failures that the status has.
+func (r *Result) elsewhere() map[int]string {
+	if !r.IsHistoryUnknown {
+		return nil
+	}
+	a, all := r.Step.Autoscaler(), map[int]string{}
+	for i := range r.Decision.Metrics {
+		if a.IsOwn(i) && r.Decision.Metrics[i].Pending {
+			all[i] = a.FailureOf(i)
+		}
+	}
+	return all
 }
 
 // Evaluator decides the steps of a stream and carries each object's history

@@ -1,6 +1,9 @@
 package horizontal
 
 import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
@@ -41,5 +44,17 @@ func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Fore
 		}
 		f.Least, f.Most = min(f.Least, desired), max(f.Most, desired)
 	}
+	f.Most = max(f.Most, f.shownForecast())
 	return f, nil
+}
+
+// shownForecast returns the count to which the controller's forecast raises that of the metrics, as far as the status
+// has it; 0 if it raises none.
+func (f *Forecast) shownForecast() int32 {
+	d := &f.Decision
+	isUnread := d.Branch != horizontal.BranchMetrics || d.Failed+d.Pending > 0
+	if isUnread || f.Policy.Forecast.Mode != forecast.Active || f.Observation.Refusal.Reason != "" || d.Mode() != mode.Active {
+		return 0
+	}
+	return min(f.Step.Autoscaler().ForecastReplicas(), d.Bounds.MaxReplicas)
 }

@@ -1,13 +1,16 @@
 package horizontal
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 )
 
 // forecastDocument is a step a minute before the jump of each day, with a load for two pods.
@@ -83,5 +86,35 @@ func TestEvaluateForecast(t *testing.T) {
 	if d := &result.Decision; d.ForecastReplicas != 7 || d.Desired != 4 {
 		t.Errorf("the forecast proposes %d, and the decision is %d, which the rate permits\n%s", d.ForecastReplicas,
 			d.Desired, &text)
+	}
+}
+
+// TestShownForecast: without the controller's history, the status has what the forecast asks for, up to which the count
+// may come.
+func TestShownForecast(t *testing.T) {
+	step := stepOf(t, forecastDocument)
+	asks := step.Scale.Spec.Replicas + 3
+	step.Workload.Status.Forecast = &plimsollv1alpha1.ForecastStatus{
+		Mode: plimsollv1alpha1.ForecastActive, Reason: "InUse", Replicas: &asks,
+	}
+	policy := step.Policy(step.Snapshot.Options.Flags())
+	e, err := WithoutHistory(step, &historybounds.Known{
+		Autoscaler: step.Autoscaler(), Policy: &policy, Current: step.Scale.Spec.Replicas, Period: 15 * time.Second,
+		Divergences: divergence.Default,
+	}, "the controller does not answer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := e.WriteText(&text, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		fmt.Sprintf("the forecast asks for %d by the status.", asks), fmt.Sprintf("to %d replicas, depending on", asks),
+		fmt.Sprintf("  forecast       asks for %d by the status", asks),
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &text)
+		}
 	}
 }

@@ -17,8 +17,11 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -166,5 +169,45 @@ func TestUnreadableMetric(t *testing.T) {
 		"&LabelSelector{MatchLabels:map[string]string{service: jobs,},MatchExpressions:[]LabelSelectorRequirement{},}: down"}}}
 	if got, want := r.metricLine(0), "queue: unable to get external metric shop/queue/service=jobs: down"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestHeldUp: a line says what keeps the count however low the load is, and there is none of what scales nothing.
+func TestHeldUp(t *testing.T) {
+	down := source.Failure{Message: "down"}
+	metrics := []source.Spec{
+		{Type: source.External, Name: "jobs"}, {Type: source.External, Name: "mails"},
+	}
+	for want, change := range map[string]func(*horizontal.Decision){
+		"": func(*horizontal.Decision) {},
+		"not while mails cannot be read": func(d *horizontal.Decision) {
+			d.Metrics[1].Failure = &down
+		},
+		"not while no pod is ready": func(d *horizontal.Decision) { d.Metrics[0].Verdict = metric.NothingReady },
+		"not before mails has a value": func(d *horizontal.Decision) {
+			d.Metrics[1].Pending = true
+		},
+		"not while jobs cannot be read and its fallback asks for 6": func(d *horizontal.Decision) {
+			d.Metrics[0].Failure, d.Fallbacks.Active = &down, []fallback.Active{{Metric: 0, Replicas: 6}}
+		},
+		"not while the forecast asks for 6": func(d *horizontal.Decision) { d.ForecastReplicas = 6 },
+	} {
+		e := Explanation{}
+		e.Policy.Metrics = metrics
+		e.Decision = horizontal.Decision{
+			Branch: horizontal.BranchMetrics, Current: 6, Desired: 6, Policy: &e.Policy, Metrics: make([]metric.Result, 2),
+		}
+		change(&e.Decision)
+		if got := e.lowerText(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if by, _ := projection.HeldUpBy(&e.Decision); (by == proposal.None) != (want == "") {
+			t.Errorf("%q is held by %s", want, by)
+		}
+	}
+	e := Explanation{Projection: projection.Projection{Lower: &projection.Step{}}}
+	e.Decision.Refusal.Reason = statusreport.AnotherAutoscaler
+	if got := e.lowerText(); got != "" {
+		t.Errorf("beside another autoscaler: %s", got)
 	}
 }

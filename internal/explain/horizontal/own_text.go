@@ -6,6 +6,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
@@ -64,7 +65,10 @@ func prometheusText(spec *plimsollv1alpha1.PrometheusMetricSource) string {
 
 // pendingText is why there is no value yet.
 func (m ownMetric) pendingText() string {
-	if m.isOwn() && m.IsHistoryUnknown {
+	switch failure := m.elsewhere()[m.i]; {
+	case m.isOwn() && failure != "":
+		return "only the controller reads it; by the status it cannot: " + summary.WithShortSelectors(failure)
+	case m.isOwn() && m.IsHistoryUnknown:
 		return "only the controller reads it"
 	}
 	if len(m.Decision.Metrics[m.i].Groups) > 0 {

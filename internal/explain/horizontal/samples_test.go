@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -39,7 +41,8 @@ func TestSamplesText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &output.Page{}
-			writeSamples(p, c.samples)
+			r := Result{Step: &snapshothorizontal.Step{Snapshot: &snapshothorizontal.Snapshot{Samples: c.samples}}}
+			r.writeSamples(p)
 			var text strings.Builder
 			if err := output.WriteLines(&text, p.All(), output.Form{}); err != nil {
 				t.Fatal(err)
@@ -48,5 +51,22 @@ func TestSamplesText(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestNoSamplesAtAll: metrics.k8s.io replaces the nodes only if it has samples.
+func TestNoSamplesAtAll(t *testing.T) {
+	r := Result{Step: &snapshothorizontal.Step{Snapshot: &snapshothorizontal.Snapshot{
+		Samples: &snapshothorizontal.Samples{NodesUnread: "4 of 4 ready pods"},
+	}}}
+	r.Policy.Metrics = []source.Spec{{Type: source.External}, {Type: source.Resource}}
+	for want, failure := range map[string]*source.Failure{
+		"from metrics.k8s.io instead of the nodes: 4 of 4 ready pods":       nil,
+		"neither from the nodes nor from metrics.k8s.io: 4 of 4 ready pods": {Message: "no metrics returned"},
+	} {
+		r.Decision.Metrics = []metric.Result{{}, {Failure: failure}}
+		if got := r.unreadText(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }

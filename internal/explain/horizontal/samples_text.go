@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
-	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // writeSamples prints where CPU and memory were from, and which agents of nodes did not answer.
-func writeSamples(p *output.Page, s *snapshothorizontal.Samples) {
+func (r *Result) writeSamples(p *output.Page) {
+	s := r.Step.Snapshot.Samples
 	if s == nil {
 		return
 	}
@@ -22,7 +23,7 @@ func writeSamples(p *output.Page, s *snapshothorizontal.Samples) {
 			parts = append(parts, fmt.Sprintf("%s from %s", ofPods(from.pods), from.name))
 		}
 	}
-	if text := unreadText(s); text != "" {
+	if text := r.unreadText(); text != "" {
 		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
@@ -37,15 +38,32 @@ func writeSamples(p *output.Page, s *snapshothorizontal.Samples) {
 	}
 }
 
-// unreadText is which nodes cannot be read, and why; empty if all can.
-func unreadText(s *snapshothorizontal.Samples) string {
-	if s != nil && s.NodesUnread != "" && s.AgentPods+s.KubeletPods == 0 {
-		return "from metrics.k8s.io instead of the nodes: " + s.NodesUnread
-	}
-	if s != nil {
+// unreadText is which nodes cannot be read, and why, and whether metrics.k8s.io has samples instead; empty if all can.
+func (r *Result) unreadText() string {
+	s := r.Step.Snapshot.Samples
+	switch {
+	case s == nil || s.NodesUnread == "":
+		return ""
+	case s.AgentPods+s.KubeletPods > 0:
 		return s.NodesUnread
+	case r.hasNoUsage():
+		return "neither from the nodes nor from metrics.k8s.io: " + s.NodesUnread
 	}
-	return ""
+	return "from metrics.k8s.io instead of the nodes: " + s.NodesUnread
+}
+
+// hasNoUsage reports whether no metric of CPU or memory could be computed.
+func (r *Result) hasNoUsage() bool {
+	n := 0
+	for i := range r.Decision.Metrics {
+		if t := r.Policy.Metrics[i].Type; t != source.Resource && t != source.ContainerResource {
+			continue
+		}
+		if n++; r.Decision.Metrics[i].Failure == nil {
+			return false
+		}
+	}
+	return n > 0
 }
 
 func ofPods(n int) string {

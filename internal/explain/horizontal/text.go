@@ -8,7 +8,10 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
@@ -35,7 +38,8 @@ func (e *Explanation) numbers() []output.Line {
 			next = append(next, output.Line{Label: label, Text: text})
 		}
 	}
-	add("samples", unreadText(e.Step.Snapshot.Samples))
+	add("samples", e.unreadText())
+	add("forecast", e.forecastNumber())
 	add("next change", workload{&e.Result}.followUpText())
 	add("scale-down", e.lowerText())
 	if !e.KnowsHistory {
@@ -132,8 +136,10 @@ func (e *Explanation) count(n int32) string {
 func (e *Explanation) lowerText() string {
 	lower := e.Projection.Lower
 	switch {
+	case e.Decision.Refusal.Reason != "" || e.Decision.Mode() == mode.Preview:
+		return "" // It scales nothing.
 	case lower == nil:
-		return ""
+		return e.heldUpText()
 	case e.isLoweredByItself():
 		by := &lower.DelayedBy.Stabilized
 		return fmt.Sprintf("no earlier than %s after the last decision that asks for %d (%s), even if the load ends now",
@@ -145,6 +151,32 @@ func (e *Explanation) lowerText() string {
 	}
 	return fmt.Sprintf("no earlier than %s%s, even if the load ends now", lower.At.Format(time.TimeOnly),
 		because(lower.DelayedBy))
+}
+
+// heldUpText is what keeps the count whatever the load is; empty if nothing does.
+func (e *Explanation) heldUpText() string {
+	d := &e.Decision
+	if d.Branch != horizontal.BranchMetrics || d.Current == 0 {
+		return ""
+	}
+	by, i := projection.HeldUpBy(d)
+	switch {
+	case by == proposal.None:
+		return ""
+	case by == proposal.Forecast:
+		return fmt.Sprintf("not while the forecast asks for %d", projection.ForecastAsks(d))
+	case by == proposal.Metric && d.Metrics[i].Verdict == metric.NothingReady:
+		return "not while no pod is ready"
+	case d.Metrics[i].Pending:
+		return "not before " + summary.MetricName(&e.Policy.Metrics[i]) + " has a value"
+	}
+	text := "not while " + summary.MetricName(&e.Policy.Metrics[i]) + " cannot be read"
+	for _, f := range d.Fallbacks.Active {
+		if by == proposal.Fallback && f.Metric == i {
+			text += fmt.Sprintf(" and its fallback asks for %d", f.Replicas)
+		}
+	}
+	return text
 }
 
 // windowName is what a recommendation counts by.

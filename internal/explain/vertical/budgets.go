@@ -1,6 +1,7 @@
 package vertical
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,10 @@ import (
 type budgets []budget
 
 type budget struct {
+	name     string
 	selector labels.Selector
+	// wanted is how many of the pods it wants to be healthy, of all that it expects; both are 0 if that is not counted.
+	wanted, all int32
 	// left is the number of permitted evictions.
 	left int32
 	// sickGo permits evictions of pods that are not ready: always, or while enough others are.
@@ -31,9 +35,11 @@ func newBudgets(objects []*policyv1.PodDisruptionBudget) budgets {
 			continue
 		}
 		status := &object.Status
-		b := budget{selector: selector, left: status.DisruptionsAllowed}
+		b := budget{name: object.Name, selector: selector, left: status.DisruptionsAllowed}
 		if status.ObservedGeneration < object.Generation {
 			b.left = 0 // the disruption controller has not counted since it was changed
+		} else {
+			b.wanted, b.all = status.DesiredHealthy, status.ExpectedPods
 		}
 		always := object.Spec.UnhealthyPodEvictionPolicy != nil &&
 			*object.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
@@ -43,33 +49,48 @@ func newBudgets(objects []*policyv1.PodDisruptionBudget) budgets {
 	return all
 }
 
-func (all budgets) evict(pods []*corev1.Pod, uid string) update.Outcome {
+// of returns the budget that counts the eviction of a pod, nil if none does, and the API server's answer.
+func (all budgets) of(pods []*corev1.Pod, uid string) (of *budget, answer update.Outcome) {
 	at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return string(p.UID) == uid })
 	if at < 0 {
-		return update.Gone
+		return nil, update.Gone
 	}
 	pod := pods[at]
 	if pod.Status.Phase == corev1.PodPending {
-		return update.Done // no budget counts it
+		return nil, update.Done // no budget counts it
 	}
-	var of *budget
 	for i := range all {
 		switch {
 		case !all[i].selector.Matches(labels.Set(pod.Labels)):
 		case of != nil:
-			return update.Failed // the API server evicts no pod that several budgets select
+			return nil, update.Failed // the API server evicts no pod that several budgets select
 		default:
 			of = &all[i]
 		}
 	}
 	switch {
 	case of == nil, of.sickGo && !isReady(pod):
-		return update.Done
+		return nil, update.Done
 	case of.left <= 0:
-		return update.Disallowed
+		return of, update.Disallowed
 	}
-	of.left--
-	return update.Done
+	return of, update.Done
+}
+
+// use takes an eviction from the budget, which may be nil.
+func (b *budget) use() {
+	if b != nil {
+		b.left--
+	}
+}
+
+// String says that it allows no eviction, and whether it ever will while the number of pods stays.
+func (b *budget) String() string {
+	text := fmt.Sprintf("PodDisruptionBudget %s does not allow an eviction", b.name)
+	if b.all > 0 && b.wanted >= b.all {
+		text += fmt.Sprintf(", and never does: it wants %d of %d pods healthy", b.wanted, b.all)
+	}
+	return text
 }
 
 func isReady(pod *corev1.Pod) bool {

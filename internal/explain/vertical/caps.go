@@ -30,11 +30,11 @@ var bounding = map[bounds.Action]string{
 func (e *Explanation) capSentences(v *update.Verdict) []string {
 	var said []string
 	for i := range v.Pod.Containers {
-		container := v.Pod.Containers[i].Name
+		container := &v.Pod.Containers[i]
 		for r := range vertical.Resource(vertical.Resources) {
-			if steps := capSteps(v.Caps, container, r); len(steps) > 0 {
-				said = append(said, fmt.Sprintf("%s %s: %s published; %s", container, r, e.publishedText(container, r),
-					strings.Join(steps, "; ")))
+			if steps := e.capSteps(v.Caps, container, r); len(steps) > 0 {
+				said = append(said, fmt.Sprintf("%s %s: %s published; %s", container.Name, r,
+					e.publishedText(container.Name, r), strings.Join(steps, "; ")))
 			}
 		}
 	}
@@ -42,13 +42,36 @@ func (e *Explanation) capSentences(v *update.Verdict) []string {
 }
 
 // capSteps returns the caps of one container's resource, in order.
-func capSteps(caps []bounds.Cap, container string, r vertical.Resource) (steps []string) {
+func (e *Explanation) capSteps(
+	caps []bounds.Cap, container *vertical.PodContainer, r vertical.Resource,
+) (steps []string) {
 	for _, c := range caps {
-		if c.Container == container && c.Resource == r {
-			steps = append(steps, capStep(c))
+		if c.Container == container.Name && c.Resource == r {
+			step := capStep(c)
+			if c.Action == bounds.ToLimitRangeMax {
+				step += e.limitText(container, r)
+			}
+			steps = append(steps, step)
 		}
 	}
 	return steps
+}
+
+// limitText is why the max of a LimitRange leads to a request below it: the limit grows with the request, and reaches the
+// max first; empty if the container has no limit above its request.
+func (e *Explanation) limitText(container *vertical.PodContainer, r vertical.Resource) string {
+	request, limit := amountOf(container.Requests, r), amountOf(container.Limits, r)
+	ranges := observevertical.RangesOf(e.Step.Ranges)
+	if ranges == nil || request <= 0 || limit <= request {
+		return ""
+	}
+	return fmt.Sprintf(", which is %s for the limit, %.3g times the request", amount(r, amountOf(ranges.Container.Max, r)),
+		float64(limit)/float64(request))
+}
+
+func amountOf(amounts vertical.Amounts, r vertical.Resource) vertical.Amount {
+	value, _ := amounts.Get(r)
+	return value
 }
 
 func capStep(c bounds.Cap) string {

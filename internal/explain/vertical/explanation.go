@@ -41,6 +41,8 @@ type Explanation struct {
 	Conflicts []conflict.Conflict
 	// Features has the object's settings that are off, or of features whose state the API does not show.
 	Features []string
+	// forbidden is the first budget that does not allow an eviction.
+	forbidden *budget
 	// Damaged has the checkpoints that could not be read.
 	Damaged []string
 }

@@ -62,15 +62,24 @@ func (e *Explanation) act(now time.Time, state *update.State) {
 	limits, budgets := newLimits(now, step.Snapshot.Updater), newBudgets(step.Budgets)
 	e.Update.Play(state, &resize.Claims{}, func(a update.Action) update.Result {
 		result := update.Result{Outcome: update.Done, At: now}
+		var budget *budget
+		if a.Kind == update.Evict {
+			budget, result.Outcome = budgets.of(step.Pods, a.Pod.UID)
+		}
+		isReserved := limits.reserve(a.Kind)
 		switch {
-		case !limits.reserve(a.Kind):
+		case result.Outcome != update.Done:
+			// The updater may not come to this in the next pass. What it waits for until then ends by itself; this may not.
+			if result.Outcome == update.Disallowed && e.forbidden == nil {
+				e.forbidden = budget
+			}
+		case !isReserved:
 			result.Outcome = update.Deferred
 		case a.Kind == update.Evict && limits.isUsedUp():
 			result.Outcome = update.OverClusterBudget
 		case a.Kind == update.Evict:
-			if result.Outcome = budgets.evict(step.Pods, a.Pod.UID); result.Outcome == update.Done {
-				limits.evicted++
-			}
+			budget.use()
+			limits.evicted++
 		}
 		return result
 	})

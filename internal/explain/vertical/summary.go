@@ -4,12 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Summary is the explanation in one sentence: what is recommended, and what happens to the pods.
@@ -25,11 +33,61 @@ func (e *Explanation) Summary() string {
 		return summary.SentenceOf("Recommends nothing" + e.nothing())
 	}
 	first := &recommended[0]
-	text := fmt.Sprintf("%s%s for container %s", verb, amountsText(first.Target), first.Container)
+	text := fmt.Sprintf("%s%s for container %s", verb, e.targetsText(first), first.Container)
 	if more := len(recommended) - 1; more > 0 {
 		text += fmt.Sprintf(" and more for %d others", more)
 	}
-	return summary.SentenceOf(text + "; " + e.ofPods())
+	return summary.SentenceOf(text + e.unsampled(first.Container) + "; " + e.ofPods())
+}
+
+// targetsText are the targets, each with what it would be without minAllowed or maxAllowed: "cpu 150m (203m without
+// maxAllowed) and memory 250Mi".
+func (e *Explanation) targetsText(rec *vertical.Recommendation) string {
+	policy := vertical.PolicyOf(observevertical.PoliciesOf(&e.Step.Object.Spec), rec.Container)
+	var parts []string
+	for r := range vertical.Resource(vertical.Resources) {
+		target, has := rec.Target.Get(r)
+		if !has {
+			continue
+		}
+		text := r.String() + " " + amount(r, target)
+		if uncapped, isKnown := rec.Uncapped.Get(r); isKnown && uncapped != target {
+			text += fmt.Sprintf(" (%s without %s)", amount(r, uncapped), cappedBy(&policy, r, target))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " and ")
+}
+
+// cappedBy is what a target was raised or lowered to.
+func cappedBy(policy *vertical.ContainerPolicy, r vertical.Resource, target vertical.Amount) string {
+	if most, isSet := policy.MaxAllowed.Get(r); isSet && most == target {
+		return "maxAllowed"
+	}
+	if least, isSet := policy.MinAllowed.Get(r); isSet && least == target {
+		return "minAllowed"
+	}
+	return "the recommender's flags"
+}
+
+// unsampled says that a container's numbers rest on little history, or that no source has samples of the pods, so that
+// they are old or rest on none.
+func (e *Explanation) unsampled(container string) string {
+	conditions := e.Step.Object.Status.Conditions
+	isMissing := slices.ContainsFunc(conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
+		return string(c.Type) == status.MetricsMissing.String() && c.Status == corev1.ConditionTrue
+	})
+	at := slices.IndexFunc(e.Recommended.Traces, func(t recommend.Trace) bool { return t.Container == container })
+	switch {
+	case !isMissing && observevertical.HasLittleHistory(&e.Step.Object.Status):
+		return ", with little history so far"
+	case !isMissing:
+		return ""
+	case at >= 0 && e.Recommended.Traces[at].Samples > 0:
+		return fmt.Sprintf(", by %d earlier samples of CPU: neither the kubelets nor metrics.k8s.io report the pods",
+			e.Recommended.Traces[at].Samples)
+	}
+	return ", without samples: neither the kubelets nor metrics.k8s.io report the pods, and no checkpoint has any"
 }
 
 // ofPods is what the updater's next pass does with the pods, or why it does nothing.
@@ -51,28 +109,47 @@ func (e *Explanation) ofPods() string {
 	}
 	isWanting := func(v update.Verdict) bool { return v.Reason != reason.None }
 	if n := count(pods, isWanting); n > 0 {
-		return fmt.Sprintf("%s to be changed, but not now: %s", needs(n, len(pods)), why(pods, isWanting))
+		return fmt.Sprintf("%s to be changed, but not now: %s", needs(n, len(pods)), e.why(pods, isWanting))
 	}
-	return "no pod is changed: " + why(pods, func(update.Verdict) bool { return true })
+	return "no pod is changed: " + e.why(pods, func(update.Verdict) bool { return true })
 }
 
-// because is why a pod is changed. Of requests outside of the bounds, it names the first. It names none where a
-// LimitRange, a quota or what the pod uses changes the published bounds: the updater compares with others then.
+// because is why a pod is changed. Of requests outside of the bounds for this pod, it names the first, and an OOM kill.
 func (e *Explanation) because(v *update.Verdict) string {
-	if v.Reason != reason.OutsideRange || len(v.Caps) > 0 {
+	if v.Reason != reason.OutsideRange {
 		return report.Sentence(v.Reason)
 	}
 	for i := range v.Pod.Containers {
 		c := &v.Pod.Containers[i]
-		rec, isPublished := vertical.RecommendationOf(e.Published, c.Name)
-		if !isPublished || !v.Pod.IsObserved(c.Name) {
+		rec, isRecommended := vertical.RecommendationOf(v.Fitted(), c.Name)
+		if !isRecommended || !v.Pod.IsObserved(c.Name) {
 			continue
 		}
 		if text := outside(c, rec); text != "" {
-			return text
+			return text + e.killed(c.Name)
 		}
 	}
 	return report.Sentence(v.Reason)
+}
+
+// killed is when a container of that name was last OOM-killed, and in which pod; empty if none has.
+func (e *Explanation) killed(container string) string {
+	var at time.Time
+	name := ""
+	for i := range e.Update.Pods {
+		pod := e.Update.Pods[i].Pod
+		for k := range pod.Containers {
+			c := &pod.Containers[k]
+			if c.Name == container && c.Crashed.OutOfMemory && c.Crashed.Finished.After(at) {
+				at, name = c.Crashed.Finished, pod.Name
+			}
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of %s was OOM-killed at %s)", container, name,
+		at.In(e.Step.Snapshot.Time.Location()).Format(time.TimeOnly))
 }
 
 // outside is which request of a container is outside of the bounds, or missing; empty if none is.
@@ -123,7 +200,7 @@ func needs(n, all int) string {
 }
 
 // why is what keeps most of the pods as they are.
-func why(pods []update.Verdict, is func(update.Verdict) bool) string {
+func (e *Explanation) why(pods []update.Verdict, is func(update.Verdict) bool) string {
 	against := map[reason.Reason]int{}
 	for i := range pods {
 		if is(pods[i]) {
@@ -135,6 +212,9 @@ func why(pods []update.Verdict, is func(update.Verdict) bool) string {
 		if against[r] > against[most] || against[r] == against[most] && r < most {
 			most = r
 		}
+	}
+	if most == reason.PodDisruptionBudget && e.forbidden != nil {
+		return e.forbidden.String()
 	}
 	return cmp.Or(report.Sentence(most), "it is not their turn yet")
 }

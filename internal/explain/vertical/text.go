@@ -201,9 +201,30 @@ func RequestsText(v *update.Verdict) string {
 	var requests []string
 	for i := range v.Pod.Containers {
 		c := &v.Pod.Containers[i]
-		requests = append(requests, c.Name+" "+amountsText(c.Requests))
+		requests = append(requests, c.Name+" "+amountsText(c.Requests)+resizeText(v.Pod, c))
 	}
 	return strings.Join(requests, ", ")
+}
+
+// resizeText is what the spec requests instead until a resize in place is done: " (its spec cpu 203m and memory 250Mi,
+// which the node cannot do)"; empty if it requests the same.
+func resizeText(pod *vertical.Pod, c *vertical.PodContainer) string {
+	isSame := true
+	for r := range vertical.Resource(vertical.Resources) {
+		now, _ := c.Requests.Get(r)
+		then, _ := c.Spec.Requests.Get(r)
+		isSame = isSame && now == then
+	}
+	if isSame {
+		return ""
+	}
+	progress := map[vertical.ResizeStatus]string{
+		vertical.ResizeDeferred:   ", for which the node has no room now",
+		vertical.ResizeInfeasible: ", which the node cannot do",
+		vertical.ResizeInProgress: ", a resize in progress",
+		vertical.ResizeError:      ", a resize that failed and is tried again",
+	}
+	return fmt.Sprintf(" (its spec %s%s)", amountsText(c.Spec.Requests), progress[pod.Resize])
 }
 
 // PodSentences say what the updater would do with a pod, and why not; and what it did last.

@@ -4,7 +4,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -59,6 +61,33 @@ func (a Autoscaler) LimitedSince() time.Time {
 		return at.Time
 	}
 	return c.Since
+}
+
+// ForecastReplicas returns the count that the forecast of a WorkloadAutoscaler asks for in mode Active, as its status
+// has it; 0 if it asks for none.
+func (a Autoscaler) ForecastReplicas() int32 {
+	if !a.IsWorkload() {
+		return 0
+	}
+	f := a.Workload.Status.Forecast
+	if f == nil || f.Mode != plimsollv1alpha1.ForecastActive {
+		return 0
+	}
+	return ptr.Deref(f.Replicas, 0)
+}
+
+// FailureOf returns why metric i of a WorkloadAutoscaler cannot be read, as its status has it; empty if it can.
+func (a Autoscaler) FailureOf(i int) string {
+	if !a.IsWorkload() {
+		return ""
+	}
+	name := a.Workload.Spec.Metrics[i].Name
+	for k := range a.Workload.Status.Metrics {
+		if m := &a.Workload.Status.Metrics[k]; m.Name == name && m.Failure != nil {
+			return m.Failure.Message
+		}
+	}
+	return ""
 }
 
 // Shown returns the conditions of a WorkloadAutoscaler that are True in its status.

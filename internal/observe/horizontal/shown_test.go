@@ -7,6 +7,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
 // TestLimitedSince: since when more than maxReplicas is asked for follows from the condition, and from the last scaling
@@ -39,5 +41,34 @@ func TestLimitedSince(t *testing.T) {
 	}
 	if got := HPA(&autoscalingv2.HorizontalPodAutoscaler{}).LimitedSince(); !got.IsZero() {
 		t.Errorf("without a condition: %v", got)
+	}
+}
+
+// TestShownOfWorkloads: what the status has of the forecast in mode Active, and of a metric that cannot be read.
+func TestShownOfWorkloads(t *testing.T) {
+	six := int32(6)
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{Metrics: []plimsollv1alpha1.MetricSpec{{Name: "cpu"}, {Name: "requests"}}},
+		Status: plimsollv1alpha1.WorkloadAutoscalerStatus{
+			Forecast: &plimsollv1alpha1.ForecastStatus{Mode: plimsollv1alpha1.ForecastActive, Replicas: &six},
+			Metrics: []plimsollv1alpha1.MetricStatus{
+				{Name: "requests", Failure: &plimsollv1alpha1.MetricFailure{Message: "404"}}, {Name: "cpu"},
+			},
+		},
+	}
+	a := WorkloadAutoscaler(wla)
+	if got := a.ForecastReplicas(); got != 6 {
+		t.Errorf("the forecast asks for %d", got)
+	}
+	if got := []string{a.FailureOf(0), a.FailureOf(1)}; got[0] != "" || got[1] != "404" {
+		t.Errorf("the metrics fail with %q", got)
+	}
+	wla.Status.Forecast.Mode = plimsollv1alpha1.ForecastPreview
+	if got := a.ForecastReplicas(); got != 0 {
+		t.Errorf("in a preview it asks for %d", got)
+	}
+	hpa := HPA(&autoscalingv2.HorizontalPodAutoscaler{})
+	if hpa.ForecastReplicas() != 0 || hpa.FailureOf(0) != "" {
+		t.Error("an HPA shows a forecast, or a metric that fails")
 	}
 }

@@ -50,6 +50,9 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 	r.Series.Readings.WithLabelValues(from).Inc()
 	if now == nodeUnreadable {
 		result.nodesUnread = err.Error()
+		if u := d.Scratch.view.Unreadable(); u.Pods > 0 {
+			result.nodesUnread = u.String() // The error is that of the first node.
+		}
 	}
 	last := d.Record.fallback
 	r.setFallback(d.Record, now)

@@ -237,6 +237,9 @@ func TestWhyNotDecided(t *testing.T) {
 		if got := c.NotDecided(observe.HPA("shop", "none")); got != "" {
 			t.Errorf("not there: %q", got)
 		}
+		if !c.Knows(web) || c.Knows(observe.HPA("shop", "none")) {
+			t.Error("it knows another object than the one that is there")
+		}
 	})
 }
 

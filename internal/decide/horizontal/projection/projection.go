@@ -7,10 +7,14 @@ package projection
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -44,8 +48,8 @@ type Projection struct {
 	// Settled is set if the count stays after the steps, as long as the proposal does.
 	Settled bool
 	// Lower is the earliest decrease of the count if no replicas are proposed from now on, and At the moment after which a
-	// decision comes to it; nil if it cannot fall. It follows from the state, and does not depend on when decisions are
-	// made.
+	// decision comes to it; nil if it cannot fall, or if HeldUpBy holds it whatever the load is. It follows from the
+	// state, and does not depend on when decisions are made.
 	Lower *Step
 }
 
@@ -59,8 +63,35 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 	up := newWalk(p, s, d, every)
 	up.mayLower, up.ahead = d.Proposed.MayLower, d.ForecastReplicas
 	o.Steps, o.Settled = up.play(d.Proposed.Replicas, maxSteps)
-	o.Lower = newWalk(p, s, d, 0).lower()
+	if by, _ := HeldUpBy(d); by == proposal.None {
+		o.Lower = newWalk(p, s, d, 0).lower()
+	}
 	return o
+}
+
+// HeldUpBy returns what keeps the count from falling however low the load is, with its metric's index: a Metric that
+// cannot be read, has no value yet or multiplies its value with ready pods where there are none, a Fallback that asks for as many replicas, or the Forecast; None if nothing does.
+func HeldUpBy(d *horizontal.Decision) (by proposal.Source, index int) {
+	hasFallback := func(i int) bool {
+		return slices.ContainsFunc(d.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })
+	}
+	for i := range d.Metrics {
+		isWithoutPods := d.Current == 0 && !d.Policy.Metrics[i].Type.HasValueWithoutPods()
+		r := &d.Metrics[i]
+		isUnread := (r.Failure != nil || r.Pending) && !hasFallback(i)
+		if isUnread && !isWithoutPods || r.Verdict == metric.NothingReady {
+			return proposal.Metric, i
+		}
+	}
+	for _, f := range d.Fallbacks.Active {
+		if f.Replicas >= d.Desired {
+			return proposal.Fallback, f.Metric
+		}
+	}
+	if ForecastAsks(d) >= max(1, d.Desired) {
+		return proposal.Forecast, 0
+	}
+	return proposal.None, 0
 }
 
 // walk repeats a constant proposal.

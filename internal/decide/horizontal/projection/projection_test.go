@@ -164,6 +164,40 @@ func TestAheadOfNothing(t *testing.T) {
 	}
 }
 
+// TestNotLowered: a metric that cannot be read, and a fallback that asks for the count, keep it whatever the load is.
+func TestNotLowered(t *testing.T) {
+	p := policy(1, 10, nil)
+	p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{}
+	p.Metrics[0].Fallback = source.Fallback{FailureDuration: time.Minute, Replicas: 6}
+	p.DownscaleStabilization = 0
+	mails := p.Metrics[0]
+	mails.Name, mails.Fallback = "mails", source.Fallback{}
+	two := p
+	two.Metrics = []source.Spec{p.Metrics[0], mails}
+	value, down := metric.Reading{Series: []int64{6000}}, metric.Reading{Error: "down"}
+	for why, tt := range map[string]struct {
+		policy   horizontal.Policy
+		readings []metric.Reading
+		isHeld   bool
+	}{
+		"read":                         {p, []metric.Reading{value}, false},
+		"its fallback asks for 6":      {p, []metric.Reading{down}, true},
+		"the other one cannot be read": {two, []metric.Reading{value, down}, true},
+	} {
+		var d horizontal.Decision
+		var s horizontal.State
+		for _, at := range []time.Time{noon, noon.Add(2 * time.Minute)} {
+			d, s = horizontal.Decide(at, &tt.policy, s, &horizontal.Observation{
+				Target: horizontal.Target{SpecReplicas: 6, StatusReplicas: 6}, Readings: tt.readings,
+			})
+			d = d.Clone()
+		}
+		if lower := Project(&tt.policy, &s, &d, period).Lower; d.Desired != 6 || (lower == nil) != tt.isHeld {
+			t.Errorf("%s: at %d it falls by %+v", why, d.Desired, lower)
+		}
+	}
+}
+
 // TestBinds: the named limit is the last one that changed the count.
 func TestBinds(t *testing.T) {
 	halted := &behavior.Behavior{Up: behavior.Rules{Select: behavior.SelectDisabled}}

@@ -79,10 +79,11 @@ func (w *writer) inForce(by *schedules.Schedule) *schedules.InForce {
 // ramps is until when the bound of a ramp stays, where it goes and by when.
 func (w *writer) ramps(f *schedules.InForce, b bound) string {
 	now, goal := b.of(f)
-	if now == goal {
-		return "" // The start is said as that of any schedule.
-	}
 	w.said = append(w.said, f.Schedule)
+	if now == goal {
+		const reached = ", reached by rampSeconds %.0f before it starts at %s"
+		return fmt.Sprintf(reached, f.Schedule.Ramp.Seconds(), w.clock(f.Until))
+	}
 	text, direction := "", "rising"
 	if b == isMax {
 		direction = "falling"
@@ -99,7 +100,7 @@ func (w *writer) others(by *schedules.Schedule, b bound) string {
 	text := ""
 	if w.Schedules.MaxWins {
 		w.isContradictionSaid = true
-		text = fmt.Sprintf(", which applies over minReplicas %d of %s", w.leastWanted(), w.Schedules.MinBy.Describe())
+		text = fmt.Sprintf(", which wins over minReplicas %d of %s", w.leastWanted(), w.Schedules.MinBy.Describe())
 	}
 	var same, than []*schedules.InForce
 	for i := range w.Schedules.InForce {

@@ -126,7 +126,7 @@ func TestOtherCauses(t *testing.T) {
 	pending := readyPods(3)
 	pending[2].Phase, pending[2].Ready = metric.PhasePending, metric.ReadyFalse
 	checkSentences(t, map[string]Input{
-		"Stays at 2: memory of container app cannot be read (failed to get memory utilization: missing " +
+		"Stays at 2: memory of container app cannot be read (missing " +
 			"request for memory in container app of Pod web-0).": played(
 			&utilization, []int{0}, horizontal.Observation{
 				Target: horizontal.Target{SpecReplicas: 2}, Pods: readyPods(2), Readings: []metric.Reading{{
@@ -252,12 +252,12 @@ func TestSchedules(t *testing.T) {
 		Target: horizontal.Target{SpecReplicas: 9}, Readings: []metric.Reading{{Series: []int64{20000}}},
 	})
 	checkSentences(t, map[string]Input{
-		"Scales from 9 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which applies over minReplicas 12 of " +
+		"Scales from 9 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which wins over minReplicas 12 of " +
 			"schedule \"sale\"; queue asks for 9; schedule \"sale\" ends at 12:10:00.": of(9, 9, 0, sale, budget),
-		"Scales from 3 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which applies over minReplicas 12 of " +
+		"Scales from 3 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which wins over minReplicas 12 of " +
 			"schedule \"sale\"; queue asks for 3; schedule \"sale\" ends at 12:10:00.": of(3, 3, 0, sale, budget),
 		"Stays at 6: queue is at 100 % of its target; schedule \"sale\" ends at 12:10:00; maxReplicas of schedule \"budget\" " +
-			"is 6 until 12:20:00, which applies over minReplicas 12 of schedule \"sale\".": of(6, 6, 0, sale, budget),
+			"is 6 until 12:20:00, which wins over minReplicas 12 of schedule \"sale\".": of(6, 6, 0, sale, budget),
 		"Scales from 4 to 10: minReplicas of schedule \"sale\" is 10 until 12:10:00 (higher than 4 of schedule \"day\"); " +
 			"queue asks for 1.": of(4, 1, 0, day, schedules.Schedule{
 			Name: "sale", Start: daily(t, 0), Duration: minutes(10), MinReplicas: 10,
@@ -268,8 +268,8 @@ func TestSchedules(t *testing.T) {
 		}),
 		"Scales from 2 to 3: minReplicas of schedule \"rise\" is 3 until 12:02:00, rising to 6 by 12:05:00; queue asks for " +
 			"1.": of(2, 1, 60, rise),
-		"Scales from 5 to 6: minReplicas of schedule \"rise\" is 6; queue asks for 1; schedule \"rise\" starts at 12:05:00 " +
-			"with minReplicas 6.": of(5, 1, 240, rise),
+		"Scales from 5 to 6: minReplicas of schedule \"rise\" is 6, reached by rampSeconds 240 before it starts at 12:05:00; " +
+			"queue asks for 1.": of(5, 1, 240, rise),
 		"Stays at 4: queue is at 100 % of its target; schedule \"rise\" ramps to minReplicas 6 by 12:05:00, with " +
 			"minReplicas 3 until 12:02:00.": of(4, 4, 60, rise),
 		"Stays at 2: queue is at 100 % of its target; schedule \"rise\" ramps to minReplicas 6 from 12:01:00 to 12:05:00.": of(
@@ -315,11 +315,22 @@ func TestSurges(t *testing.T) {
 	forgotten := played(&p, []int{0, 1}, of(0, 4, 500, 5000), of(1, 8, 250, 250))
 	forgotten.State.Surges = surge.History{}
 	two := played(&p, []int{0}, of(0, 2, 500, 5000))
+	full := p
+	full.MaxReplicas, full.CPUInitializationPeriod = 4, 5*time.Minute
+	started := of(0, 4, 500, 5000)
+	for i := range started.Pods {
+		started.Pods[i].StartTime, started.Pods[i].ReadyTransition = noon.Add(-2*time.Minute), noon.Add(-time.Minute)
+	}
 	checkSentences(t, map[string]Input{
 		"Scales from 4 to 40: a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which takes 40.": played(
 			&free, []int{0}, of(0, 4, 500, 5000)),
 		"Scales from 4 to 8: a surge (CPU at 1000 % of its target or more for 2 s) asks for 40, and without behavior a " +
 			"decision doubles the count at most.": played(&p, []int{0}, of(0, 4, 500, 5000)),
+		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which " +
+			"takes 40.": played(&full, []int{0}, of(0, 4, 500, 5000)),
+		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which " +
+			"takes 40, a part of which may be the start of the pods: all 4 have started since 11:58:00.": played(&full,
+			[]int{0}, started),
 		"Scales from 2 to 3: a surge: CPU was at 1000 % of its target or more for 2 s on 2 pods, which takes 20; it asks for " +
 			"3, as fewer than 3 pods show it.": two,
 		"Held at 8 until 12:00:20, then 4: CPU asks for 4, but a surge asked for 8 at 12:00:00, for CPU at 1000 % of its " +

@@ -47,8 +47,11 @@ func (w *writer) stabilized() string {
 			text += w.maxText() + ", and " + w.asks()
 		}
 	}
-	if text == "" {
+	switch {
+	case text == "":
 		return w.asks() + ", but " + window
+	case slices.Contains(behind, projection.MinReplicas):
+		return text // The count stays after the window, too.
 	}
 	return text + "; " + window
 }

@@ -3,12 +3,14 @@ package summary
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
@@ -42,9 +44,28 @@ func (w *writer) limitedMetric(winner proposal.Proposal) string {
 		return w.tolerated(r)
 	case projection.Plain(w.Decision, r) == r.Replicas:
 		return value + w.takes(r)
+	case w.limit == projection.AssumedValues && w.isCarried(r):
+		w.name(w.limit)
+		return value + w.carried(r)
 	}
 	w.name(w.limit)
 	return value + ", but " + w.ofPods(w.limit, r) + w.ifTheSame(r)
+}
+
+// isCarried reports whether the replicas are enough for the load, of which the pods that are still starting take a part
+// once they are ready.
+func (w *writer) isCarried(r *metric.Result) bool {
+	load := r.Ratio * float64(r.Counts.Counted+r.Counts.Unsampled)
+	isStarting := r.Counts.Unready > 0 && r.Counts.Missing == 0 && r.Ratio > 1
+	return isStarting && sharesLoad(&w.Policy.Metrics[w.index]) && load <= (1+w.Tolerance.Up)*float64(w.Current)
+}
+
+// carried is how much load the pods that count have: " on 3 pods, the load of about 4 at the target; web-4 is still
+// starting".
+func (w *writer) carried(r *metric.Result) string {
+	n := r.Counts.Counted + r.Counts.Unsampled
+	return fmt.Sprintf(" on %s, the load of about %.0f at the target; ", podsText(n), math.Round(r.Ratio*float64(n))) +
+		w.unreadyText(r, "")
 }
 
 // nearest is the metric that is the most above its target, of those within the tolerance that keep the count.
@@ -86,7 +107,7 @@ func (w *writer) takes(r *metric.Result) string {
 func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
 	switch n := &r.Counts; limit {
 	case projection.NoReadyPods:
-		return "no pod is ready"
+		return w.noneReady()
 	case projection.AssumedValues:
 		return w.assumed(r)
 	case projection.MorePods:
@@ -97,6 +118,14 @@ func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
 	default:
 		return w.fewer(r)
 	}
+}
+
+// noneReady is of a value for all that is multiplied with the ready pods.
+func (w *writer) noneReady() string {
+	if n := len(w.Pods); n > 1 {
+		return fmt.Sprintf("none of %d pods is ready, so it asks for the current count", n)
+	}
+	return "no pod is ready, so it asks for the current count"
 }
 
 // ifTheSame is what the metric would ask for if all replicas counted. Pods that are not ready or do not exist will take
@@ -121,7 +150,7 @@ func (w *writer) assumed(r *metric.Result) string {
 		parts = append(parts, w.withoutContainer(w.indexOf(r)))
 	}
 	if r.Counts.Unready > 0 && r.Ratio > 1 {
-		parts = append(parts, w.podsIn(r, metric.Unready, "is still starting", "are still starting"))
+		parts = append(parts, w.unreadyText(r, ""))
 	}
 	if parts == nil {
 		return "the samples may be of the start of new pods"
@@ -196,7 +225,7 @@ func (w *writer) fewer(r *metric.Result) string {
 	case n.Lacking > 0:
 		return w.withoutContainer(w.indexOf(r))
 	case n.Unready > 0:
-		return w.podsIn(r, metric.Unready, "is still starting and does not count", "are still starting and do not count")
+		return w.unreadyText(r, "count")
 	}
 	return fmt.Sprintf("only %d of %d replicas count", n.Counted+n.Unsampled, w.Current)
 }
@@ -262,7 +291,7 @@ func (w *writer) byMetric(p proposal.Proposal) string {
 func (w *writer) fromZero(p proposal.Proposal, isRead bool) string {
 	switch z := &w.Zero; {
 	case z.IsIdle:
-		return noneActive
+		return w.inactive()
 	case p.Replicas == 0 && isRead:
 		return w.asks() + ", and replicas come once it asks for more"
 	case z.IsActive && isRead:
@@ -283,8 +312,39 @@ func (w *writer) byFallback(p proposal.Proposal) string {
 	return fmt.Sprintf("%s, and its fallback asks for %d", text, p.Replicas)
 }
 
-// noneActive is of a target at zero.
-const noneActive = "no metric is active, and a replica comes once one is"
+// inactive is of a target at zero: why the only metric that could bring a replica is not active, or that none of them
+// is.
+func (w *writer) inactive() string {
+	const none = "no metric is active, and a replica comes once one is"
+	only := -1
+	for i := range w.Policy.Metrics {
+		switch {
+		case !w.Policy.Metrics[i].Type.HasValueWithoutPods():
+		case only >= 0:
+			return none
+		default:
+			only = i
+		}
+	}
+	if only < 0 || only >= len(w.Metrics) {
+		return none
+	}
+	spec, r, name := &w.Policy.Metrics[only], &w.Metrics[only], w.metricName(only)
+	switch {
+	case spec.Type == source.ExternalScaler && r.Activity == metric.Inactive:
+		if spec.ShortName() != "" {
+			name = "the scaler of " + name
+		}
+		return name + " reports that it is not active, and a replica comes once it is"
+	case spec.Type == source.ExternalScaler || r.Failure != nil || r.Pending || spec.ActivationMilli == 0:
+		return none
+	}
+	return fmt.Sprintf("%s is at %s and becomes active above its activationValue %s, which brings a replica", name,
+		number(r.Total), number(spec.ActivationMilli))
+}
+
+// number is a value in milli-units.
+func number(milli int64) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
 
 // asks is what is asked for before all limits: "CPU asks for 3".
 func (w *writer) asks() string {
@@ -309,10 +369,12 @@ func (w *writer) asks() string {
 func (w *writer) metricAsks(p proposal.Proposal) string {
 	r, name := &w.Metrics[p.Index], w.metricName(p.Index)
 	switch {
-	case p.Replicas > 0:
+	case p.Replicas > 0 && r.Verdict != metric.NothingReady:
 		return fmt.Sprintf("%s asks for %s", name, countText(p.Replicas))
 	case w.Zero.IsIdle:
 		return "no metric is active"
+	case r.Verdict == metric.NothingReady:
+		return w.valueOf(p.Index) + ", but " + w.noneReady()
 	case r.Ratio > 0 && p.Replicas < 0:
 		return fmt.Sprintf("%s asks for more than fits into a replica count, which comes to %d", name, p.Replicas)
 	case r.Ratio < 0:

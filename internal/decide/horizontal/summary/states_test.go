@@ -57,7 +57,7 @@ func TestForecastBehindAWindow(t *testing.T) {
 // TestRefusalNamesTheModeOfTheSpec: an object that may not act is decided as in Preview, which is not its mode.
 func TestRefusalNamesTheModeOfTheSpec(t *testing.T) {
 	for m, want := range map[mode.Mode]string{
-		mode.Active:  "Stays at 2: HPA shop/web scales it; it would scale to 4.",
+		mode.Active:  "Stays at 2: HPA shop/web scales it; it would scale to 4 now.",
 		mode.Preview: "Stays at 2: HPA shop/web scales it; the mode is Preview, and mode Active would scale to 4.",
 	} {
 		p, o := queueOf(m), queued(2, 35)
@@ -78,8 +78,7 @@ func TestPendingPods(t *testing.T) {
 		"Stays at 2: CPU cannot be read (the only pod is Pending).": {Pods: []metric.Pod{
 			{Name: "web-0", Phase: metric.PhasePending},
 		}},
-		"Stays at 2: CPU cannot be read (failed to get cpu utilization: unable to get metrics for resource cpu: unable to " +
-			"fetch metrics from resource metrics API: no such server).": {Pods: append(readyPods(1), metric.Pod{Name: "web-1", Phase: metric.PhasePending})},
+		"Stays at 2: CPU cannot be read (resource metrics API: no such server).": {Pods: append(readyPods(1), metric.Pod{Name: "web-1", Phase: metric.PhasePending})},
 	} {
 		p := queueOf(mode.Active)
 		p.Metrics = []source.Spec{{
@@ -119,9 +118,9 @@ func TestCountAtTheSyncPeriod(t *testing.T) {
 		seconds []int
 		period  time.Duration
 	}{
-		"Held at 7 until 12:05:00, then 2 to 6" + held: {[]int{0, 2, 6, 10}, 0},
-		"Held at 7 until 12:05:00, then 6" + held:      {[]int{0, 30, 40, 50}, 0},
-		"Held at 7 until 12:05:00, then 5 to 6" + held: {[]int{0, 30, 70, 90}, time.Minute},
+		"Held at 7 until 12:05:00, then between 2 and 6" + held: {[]int{0, 2, 6, 10}, 0},
+		"Held at 7 until 12:05:00, then 6" + held:               {[]int{0, 30, 40, 50}, 0},
+		"Held at 7 until 12:05:00, then 5 or 6" + held:          {[]int{0, 30, 70, 90}, time.Minute},
 	} {
 		in := played(&p, tt.seconds, falling...)
 		in.SyncPeriod = tt.period
@@ -179,7 +178,8 @@ func TestPodsOfATarget(t *testing.T) {
 		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas.": recent,
 		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas (kubectl get events may " +
 			"say why).": old,
-		"Stays at 2: memory is at 100 % of its target; 5 pods count for 2 replicas.":    of(2, 1000, 1000, 1000, 1000, 1000),
+		"Stays at 2: memory is at 100 % of its target; it has 2 replicas, but 5 pods count: its selector may match those of " +
+			"another workload.": of(2, 1000, 1000, 1000, 1000, 1000),
 		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample.":     of(3, 400, 400, -1),
 		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample yet.": startedBefore(time.Minute),
 		"Scales from 3 to 2: memory is at 40 % of its target.":                          startedBefore(time.Minute - time.Second),
@@ -196,7 +196,7 @@ func TestTwoUnreadable(t *testing.T) {
 	o := queued(2, 0)
 	o.Readings = []metric.Reading{down, down}
 	got := Of(played(&p, []int{0}, o)).Text
-	if want := "Stays at 2: queue cannot be read, nor can jobs (unable to get"; !strings.HasPrefix(got, want) {
+	if want := "Stays at 2: queue cannot be read, nor can jobs (external metrics API: down)"; !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

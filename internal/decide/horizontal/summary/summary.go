@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
@@ -34,6 +35,12 @@ type Input struct {
 	LimitedSince time.Time
 	// SyncPeriod is the object's; zero for the default.
 	SyncPeriod time.Duration
+	// Elsewhere has the metrics that only the controller reads, where the decision is made without it, each with why it
+	// cannot read the metric by the object's status; empty if it can.
+	Elsewhere map[int]string
+	// ShownDesired is the count that the object's status has, and ShownForecast the one that its forecast asks for by it;
+	// 0 if there is none.
+	ShownDesired, ShownForecast int32
 	// TargetKind is the kind of the target, and OtherWriter the other writer of its replica count.
 	TargetKind, OtherWriter string
 }
@@ -41,8 +48,8 @@ type Input struct {
 // Sentence is a decision in one sentence.
 type Sentence struct {
 	Text string
-	// Limits are those that it names: without all of them the count would be another one. It has none where the count is
-	// what is asked for.
+	// Limits are those that it names, and a window behind minReplicas: without all of them the count would be another one.
+	// It has none where the count is what is asked for.
 	Limits []projection.Limit
 	// Next is the change that it announces; nil if it announces none.
 	Next *projection.Change
@@ -57,7 +64,12 @@ func Of(in Input) Sentence {
 		}
 	}
 	text := w.text()
-	text += w.expected(text) + w.unsampled(text) + w.extra(text) + w.unread(text) + w.contradiction() + w.contested()
+	text += w.expected(text) + w.unsampled(text)
+	if !strings.Contains(text, "ready") && !strings.Contains(text, "still starting") {
+		text += w.unready()
+	}
+	text += w.extra(text) + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text)
+	text += w.contradiction() + w.contested()
 	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
 }
 
@@ -80,7 +92,7 @@ func (w *writer) unsampled(text string) string {
 	}
 	for i, g := range r.Groups {
 		if g == metric.Missing && i < len(w.Pods) && w.age(i) >= oftenSampled {
-			return "; " + w.withoutSample(r, 0)
+			return "; " + w.withoutSample(r, 0) + w.countedAs(r)
 		}
 	}
 	return ""
@@ -97,7 +109,8 @@ func (w *writer) extra(text string) string {
 	if pods <= int(w.Current) || isSaid || w.At.Sub(w.State.Count.ChangedAt) < deletion {
 		return ""
 	}
-	return fmt.Sprintf("; %d pods count for %d replicas", pods, w.Current)
+	const others = "its selector may match those of another workload"
+	return fmt.Sprintf("; it has %d replicas, but %d pods count: %s", w.Current, pods, others)
 }
 
 // winningMetric is the metric whose value the count follows; nil if there is none.
@@ -117,7 +130,9 @@ func (w *writer) unread(text string) string {
 	}
 	var names []string
 	for i := range w.Metrics {
-		if name := w.metricName(i); w.Metrics[i].Failure != nil && !strings.Contains(text, name+" cannot be read") {
+		name, failure := w.metricName(i), w.Elsewhere[i]
+		isUnread := w.Metrics[i].Failure != nil || failure != "" && w.Metrics[i].Pending
+		if isUnread && !strings.Contains(text, name+" cannot be read") {
 			names = append(names, name)
 		}
 	}
@@ -142,7 +157,8 @@ func (w *writer) contested() string {
 func Between(in Input, least, most int32) string {
 	w := writerOf(in)
 	const format = "Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s"
-	return SentenceOf(fmt.Sprintf(format, least, most, w.why()))
+	text := fmt.Sprintf(format, least, most, w.why())
+	return SentenceOf(text + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text))
 }
 
 // SentenceOf is the text with one full stop, and without line breaks, which the messages of servers may have.
@@ -192,6 +208,8 @@ func (w *writer) text() string {
 			w.WriteError)
 	case w.Branch == horizontal.BranchPaused:
 		return w.paused()
+	case w.Branch == horizontal.BranchAwaiting && w.isReadElsewhere():
+		return w.decidedElsewhere()
 	case w.Mode() == mode.Preview && w.Desired != w.Current:
 		return fmt.Sprintf("Stays at %d, as the mode is Preview; mode Active would scale to %d: %s", w.Current, w.Desired,
 			w.why())
@@ -243,11 +261,28 @@ func (w *writer) ifActive() string {
 		if a := w.Policy.WorkloadAutoscaler; a != nil && a.Mode == mode.Preview {
 			return fmt.Sprintf("; the mode is Preview, and mode Active would scale to %d", w.Desired)
 		}
-		return fmt.Sprintf("; it would scale to %d", w.Desired)
+		return fmt.Sprintf("; it would scale to %d now", w.Desired)
 	case w.Current:
 		return fmt.Sprintf("; mode Active would stay at %d", w.Current)
 	}
-	return fmt.Sprintf("; mode Active would scale to %d", w.ActiveDesired)
+	return fmt.Sprintf("; mode Active would scale to %d", w.ActiveDesired) + w.activeRate()
+}
+
+// activeRate is why mode Active would not scale further; empty if it would scale to what is asked for.
+func (w *writer) activeRate() string {
+	limit := projection.ScaleUpRate
+	switch {
+	case w.Branch != horizontal.BranchPaused:
+		return ""
+	case w.Limited.Reason == behavior.ScaleDownLimit:
+		limit = projection.ScaleDownRate
+	case w.Limited.Reason != behavior.ScaleUpLimit:
+		return ""
+	}
+	named := w.named // The mode is what makes the count.
+	text := ": " + w.limitedByRate(limit, w.Limited.RateLimit)
+	w.named = named
+	return text
 }
 
 // decided is the sentence of a decision that is carried out.
@@ -297,10 +332,13 @@ func (w *writer) until() string {
 	return fmt.Sprintf(" until %s, then %s", w.clock(w.next.After), w.nextCount())
 }
 
-// nextCount is the count after the next change, or "2 to 6" if it depends on when the next decision is made.
+// nextCount is the count after the next change, or "between 2 and 6" if it depends on when the next decision is made.
 func (w *writer) nextCount() string {
-	if w.next.Least == w.next.Most {
+	switch w.next.Most - w.next.Least {
+	case 0:
 		return fmt.Sprint(w.next.Most)
+	case 1:
+		return fmt.Sprintf("%d or %d", w.next.Least, w.next.Most)
 	}
-	return fmt.Sprintf("%d to %d", w.next.Least, w.next.Most)
+	return fmt.Sprintf("between %d and %d", w.next.Least, w.next.Most)
 }

@@ -108,8 +108,8 @@ func TestLastReplica(t *testing.T) {
 			"replica goes at 12:04:00 if no metric becomes active."},
 		{disabled, metric.Reading{Series: []int64{0}}, "Stays at 1: the last replica stays, since selectPolicy of scaleDown is " +
 			"Disabled."},
-		{nil, metric.Reading{Error: "down"}, "Stays at 1: queue cannot be read (unable to get external metric " +
-			"/queue/: unable to fetch metrics from external metrics API: down)."},
+		{nil, metric.Reading{Error: "down"}, "Stays at 1: queue cannot be read (external metrics " +
+			"API: down)."},
 	} {
 		p := horizontal.Policy{
 			MaxReplicas: 10, DownscaleStabilization: time.Second, Divergences: divergence.Default, Behavior: tt.behavior,

@@ -8,7 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -50,7 +49,7 @@ func (w *writer) why() string {
 		if w.Desired < w.Current {
 			return "no metric has been active for the cooldown period"
 		}
-		return noneActive
+		return w.inactive()
 	}
 	return w.ofMetrics()
 }
@@ -72,6 +71,8 @@ func (w *writer) failed() string {
 	switch s := w.Target.Selector; {
 	case s.Problem == podselector.Missing:
 		return "the scale of the target has no selector, so that its pods are not known"
+	case s.Problem == podselector.Ambiguous:
+		return sharedText(s.Message) + ", and none of these scales"
 	case s.Problem != podselector.Fine:
 		return s.Message
 	case len(w.Metrics) == 0:
@@ -86,6 +87,15 @@ func (w *writer) failed() string {
 			w.Policy.Metrics[i].Fallback.ReplicasAt(w.Current))
 	}
 	return text
+}
+
+// sharedText is upstream's message about autoscalers that select the same pods, with their names in a plain list.
+func sharedText(message string) string {
+	text, names, isThere := strings.Cut(message, " (e.g. [")
+	if !isThere {
+		return message
+	}
+	return text + " (" + strings.ReplaceAll(strings.TrimSuffix(names, "])"), " ", ", ") + ")"
 }
 
 // unreadable names the first metric that cannot be read and has no fallback instead, and how many others cannot.
@@ -117,41 +127,6 @@ func (w *writer) otherUnreadable(first int) string {
 	return fmt.Sprintf(", nor can %d more", more)
 }
 
-// cause is why a metric cannot be read: the pods, where none of them counts, or else what its source says.
-func (w *writer) cause(i int) string {
-	r := &w.Metrics[i]
-	switch n := &r.Counts; {
-	case r.NoContainer > 0 && (r.NoContainer == n.Pods() || strings.Contains(r.Failure.Message, " not found in Pod ")):
-		return w.withoutContainer(i)
-	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
-		return w.podsIn(r, metric.Unready, "is still starting", "are still starting")
-	case w.Policy.Metrics[i].Type.IsPerPod() && w.haveNoPods(r.Failure.Message):
-		return "there are no pods"
-	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
-		return w.pendingText()
-	}
-	return WithShortSelectors(r.Failure.Message)
-}
-
-// haveNoPods reports whether a metric fails for want of pods, and not of an answer.
-func (w *writer) haveNoPods(failure string) bool {
-	return len(w.Pods) == 0 && w.Target.StatusReplicas == 0 && w.Current > 0 &&
-		(strings.Contains(failure, "no metrics returned") || strings.Contains(failure, "no pods returned"))
-}
-
-// areAllPending reports whether there are pods and none of them runs: its kubelet has nothing to report.
-func (w *writer) areAllPending() bool {
-	isStarted := func(p metric.Pod) bool { return p.Phase != metric.PhasePending }
-	return len(w.Pods) > 0 && !slices.ContainsFunc(w.Pods, isStarted)
-}
-
-func (w *writer) pendingText() string {
-	if n := len(w.Pods); n > 1 {
-		return fmt.Sprintf("all %d pods are Pending", n)
-	}
-	return "the only pod is Pending"
-}
-
 func (w *writer) hasFallback(i int) bool {
 	return slices.ContainsFunc(w.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })
 }
@@ -177,8 +152,12 @@ func (w *writer) awaiting() string {
 // pending names the first metric whose value is awaited.
 func (w *writer) pending() string {
 	for i := range w.Metrics {
-		if w.Metrics[i].Pending {
-			return w.metricName(i) + " has no value yet"
+		switch name, failure := w.metricName(i), w.Elsewhere[i]; {
+		case !w.Metrics[i].Pending:
+		case failure != "":
+			return fmt.Sprintf("%s cannot be read by the controller (%s)", name, FailureText(&w.Policy.Metrics[i], failure))
+		default:
+			return name + " has no value yet"
 		}
 	}
 	return "no metric has a value yet"
@@ -219,6 +198,9 @@ func (w *writer) limitedByMin() string {
 	if w.isAtRate() && !w.RaisedToMin {
 		w.name(projection.ScaleDownRate)
 		text += ", which is as far as the policies of scaleDown permit"
+	}
+	if w.Schedules.MaxWins {
+		return text + "; " + w.asks()
 	}
 	return text + ", and " + w.asks()
 }
@@ -296,25 +278,6 @@ func (w *writer) heldAtMax() string {
 	return w.held(fmt.Sprintf(", limited to %d by maxReplicas%s", w.Desired, ofSchedule(w.Schedules.MaxBy)))
 }
 
-// excess is how much more load there is than the pods take; empty if that is not known.
-func (w *writer) excess() string {
-	const many, most = 2, 99
-	pods, least := float64(w.Desired), ""
-	if w.Load.IsCapped {
-		least = "at least "
-	}
-	switch times := w.Load.Pods / pods; {
-	case !w.Load.IsKnown || !(w.Load.Pods > pods) || w.Desired <= 0:
-		return ""
-	case times < many:
-		return fmt.Sprintf("; %s%s more load than %s at the target", least, percent(times-1), podsTake(w.Desired))
-	case times > most:
-		return fmt.Sprintf("; more than %d times the load that %s at the target", most, podsTake(w.Desired))
-	default:
-		return fmt.Sprintf("; %s%.1f times the load that %s at the target", least, times, podsTake(w.Desired))
-	}
-}
-
 // limitedByRate is of a count that may not change as fast as it would.
 func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
 	w.name(limit)
@@ -330,6 +293,8 @@ func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
 			w.Desired)
 	case w.Limited.IsDoublingHeld:
 		return w.asks() + ", but the count doubles once on each value, and no new one has come"
+	case b == nil && w.Branch == horizontal.BranchPaused:
+		return w.asks() + ", and without behavior a decision " + doubling(w.Current, permits)
 	case b == nil:
 		return w.demand() + ", and without behavior a decision " + doubling(w.Current, permits)
 	case w.limit == limit:

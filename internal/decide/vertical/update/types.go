@@ -181,3 +181,7 @@ type Verdict struct {
 
 	fitted []vertical.Recommendation
 }
+
+// Fitted returns the recommendation within the bounds for this pod, with which its requests were compared; nil if they
+// were not.
+func (v *Verdict) Fitted() []vertical.Recommendation { return v.fitted }

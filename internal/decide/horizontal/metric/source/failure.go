@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
@@ -54,6 +55,20 @@ func (t Type) Origin() string {
 		return "the external scaler"
 	default:
 		return "custom metrics API"
+	}
+}
+
+// Group returns the API group that serves metrics of the type; empty for those that Plimsoll reads itself.
+func (t Type) Group() string {
+	switch t {
+	case Resource, ContainerResource:
+		return "metrics.k8s.io"
+	case Pods, Object:
+		return "custom.metrics.k8s.io"
+	case External:
+		return "external.metrics.k8s.io"
+	default:
+		return ""
 	}
 }
 
@@ -118,6 +133,22 @@ func (s *Spec) Fail(text string) *Failure {
 		f.Message, f.Error = named+f.Message, named+f.Error
 	}
 	return f
+}
+
+// Bare returns a message of a failure without the prefixes that say which metric it is of.
+func (s *Spec) Bare(message string) string {
+	if s.GivenName != "" {
+		message = strings.TrimPrefix(message, s.Describe(divergence.None)+": ")
+	}
+	message = strings.TrimPrefix(message, s.resourceWords())
+	if _, cause, found := strings.Cut(message, "unable to fetch metrics from "); found {
+		return strings.TrimPrefix(cause, PodEndpoint.Origin()+": ") // The cause is about the pods itself.
+	}
+	const none = "no metrics returned"
+	if at := strings.Index(message, none); at > 0 {
+		return message[at:]
+	}
+	return message
 }
 
 func (s *Spec) resourceWords() string {

@@ -88,8 +88,8 @@ var builtIn = []string{"", "extensions", "apps", "autoscaling", "batch", "policy
 
 // isOfGroup reports whether somebody who wrote one version may have meant the other: both are of one group, or
 // of groups of Kubernetes itself.
-func isOfGroup(wrote, meant string) bool {
-	a, b := groupOf(wrote), groupOf(meant)
+func isOfGroup(wrote, other string) bool {
+	a, b := groupOf(wrote), groupOf(other)
 	return a == b || slices.Contains(builtIn, a) && slices.Contains(builtIn, b)
 }
 

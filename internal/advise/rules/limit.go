@@ -122,7 +122,7 @@ func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Worklo
 		}
 		f.Field = t.field.In("target", "averageValue")
 		f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s; scaling up begins 10 %% beyond %s%s.", t.name,
-			limit.String(), value.String(), meant(t.name, value, limit))
+			limit.String(), value.String(), unitHint(t.name, value, limit))
 		if hasFields {
 			f.Patch = patch(&h.Object).set(f.Field, part(t.name, limit))
 		}
@@ -143,8 +143,8 @@ func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Worklo
 	return f, true
 }
 
-// meant says what an amount of CPU is that was meant to be something else.
-func meant(name corev1.ResourceName, value *resource.Quantity, limit resource.Quantity) string {
+// unitHint says how much CPU an amount is that was probably to be in another unit; empty for other amounts.
+func unitHint(name corev1.ResourceName, value *resource.Quantity, limit resource.Quantity) string {
 	text := value.String()
 	cores := value.AsApproximateFloat64()
 	if name != corev1.ResourceCPU || cores < 10*limit.AsApproximateFloat64() {

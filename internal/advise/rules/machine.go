@@ -31,7 +31,7 @@ func beyondMachine(
 		return Finding{}, false
 	}
 	f.Why = fmt.Sprintf("Pods that request %s of cpu use no such amount; scaling up begins 10 %% beyond %s%s.",
-		request.String(), value.String(), meant(t.name, value, request))
+		request.String(), value.String(), unitHint(t.name, value, request))
 	f.Remedy = "Name how much one pod should use."
 	return f, true
 }

@@ -74,6 +74,14 @@ func removalOf(o *Object) *Removed {
 	return found
 }
 
+// ServedAs returns where the same object stands in a version that is served; false if it does not.
+func (c *Collection) ServedAs(r *Removed) (Place, bool) {
+	served := *r.Object
+	served.APIVersion, served.Kind = r.Version, r.Kind
+	at, known := c.at[served.Key()]
+	return at.place, known && !at.isUnserved && served.Name != ""
+}
+
 // isUnknownToKubernetes reports whether the object is of a group of Kubernetes itself, whose kinds are known.
 func isUnknownToKubernetes(o *Object) bool {
 	isNamed := o.APIVersion != "" && o.Kind != ""

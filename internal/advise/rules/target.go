@@ -178,9 +178,9 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		}
 		other := first[key]
 		switch {
-		case other == nil, r.mayStandBy(other) && other.isPreview:
+		case other == nil, r.mayStandBy(other) && other.isPreview, other.object.IsUnserved && !r.object.IsUnserved:
 			first[key] = r
-		case !r.mayStandBy(other):
+		case !r.mayStandBy(other) && (other.object.IsUnserved || !r.object.IsUnserved):
 			found = append(found, twoAutoscalers(c, r, other))
 		}
 	}

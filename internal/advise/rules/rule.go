@@ -165,10 +165,17 @@ func patchOnce(all []Finding) {
 func unexamined(c *objects.Collection) []Unexamined {
 	var all []Unexamined
 	for _, o := range c.Others {
-		isKEDA := c.IsCluster && o.Kind == objects.ScaledObject // the HPA that KEDA makes is examined
-		if !isKEDA {
-			all = append(all, Unexamined{Object: &o.Object, Why: "the settings of this kind are not known"})
+		u := Unexamined{Object: &o.Object, Why: "the settings of this kind are not known"}
+		if c.IsCluster && o.Kind == objects.ScaledObject {
+			if makesHPA(c, o) {
+				continue // that HPA is examined
+			}
+			u.Why = "KEDA has made no HPA of it"
 		}
+		all = append(all, u)
+	}
+	for _, h := range c.Horizontals {
+		all = append(all, unexaminedTriggers(h)...)
 	}
 	for _, r := range references(c) {
 		u := Unexamined{Object: r.object, Target: r.kind + " " + r.name}

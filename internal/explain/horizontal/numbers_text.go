@@ -64,14 +64,14 @@ func (r *Result) metricLine(i int) string {
 	case result.Pending:
 		return name + ": " + ownMetric{r, i}.pendingText() + r.inSurgeWindow(i)
 	case result.Failure != nil:
-		return name + ": " + summary.WithShortSelectors(result.Failure.Message)
+		return name + ": " + summary.WithShortSelectors(result.Failure.Message) + r.unsampledText(i)
 	}
 	text := fmt.Sprintf("%s: %s, target %s", name, r.valueText(spec, result), targetText(spec, result))
 	if result.Groups != nil {
 		n := &result.Counts
 		text += fmt.Sprintf("; %d of %s", n.Counted, podsText(n.Pods(), "")) + r.othersText(result, false)
 	}
-	return text + fmt.Sprintf("; asks for %d", result.Replicas) + r.inSurgeWindow(i)
+	return text + r.unsampledText(i) + fmt.Sprintf("; asks for %d", result.Replicas) + r.inSurgeWindow(i)
 }
 
 func (r *Result) inSurgeWindow(i int) string {

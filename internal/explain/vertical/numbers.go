@@ -57,7 +57,8 @@ func (e *Explanation) addProblems(p, more *output.Page) {
 		to = more
 	}
 	for _, c := range e.Recommended.Conditions {
-		if c.Type == status.ConfigInvalid.String() && c.Status == condition.True {
+		isOfConfig := c.Type == status.ConfigInvalid.String() || c.Type == status.ConfigIneffective.String()
+		if isOfConfig && c.Status == condition.True {
 			p.Add("condition", "%s", c.Type+" "+c.Message)
 		}
 	}

@@ -131,6 +131,11 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 		if step.Snapshot.Updater != nil {
 			n.Others = step.Snapshot.Updater.Requested[node.Name]
 		}
+		for _, pod := range step.Pods {
+			if pod.Spec.NodeName == node.Name {
+				observevertical.LearnRefusal(&n, pod)
+			}
+		}
 		c.Nodes[node.Name] = n
 	}
 	if step.Snapshot.Updater != nil {

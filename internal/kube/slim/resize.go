@@ -111,6 +111,14 @@ func heap(c *corev1.Container) []corev1.EnvVar {
 	return []corev1.EnvVar{{Value: setting}}
 }
 
+// critical returns the priority of a critical pod, and nil for others.
+func critical(priority *int32) *int32 {
+	if priority == nil || *priority < observevertical.CriticalPriority {
+		return nil
+	}
+	return priority
+}
+
 // room returns the parts of a node's allocatable resources that a resize needs.
 func room(list corev1.ResourceList) corev1.ResourceList {
 	slim := corev1.ResourceList{}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -28,7 +29,7 @@ func TestSlimObjectsKeepWhatTheVerticalSideReads(t *testing.T) {
 				{Kind: "Job", Name: "j", Controller: truth()}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName:       "node",
+			NodeName: "node", Priority: ptr.To[int32](2_000_000_000),
 			Overhead:       cpu("20m"),
 			InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: cpu("5m")}}},
 			Containers: []corev1.Container{

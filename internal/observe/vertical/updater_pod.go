@@ -32,13 +32,17 @@ const (
 	AnnotationBoostPrefix = "vpaCpuStartupBoost/"
 )
 
+// CriticalPriority is the priority of system-cluster-critical, the least of critical pods
+// (k8s.io/kubernetes/pkg/apis/scheduling, SystemCriticalPriority).
+const CriticalPriority = 2_000_000_000
+
 // Pod returns the fields of a pod that vertical decisions use.
 func Pod(p *corev1.Pod) vertical.Pod {
 	pod := vertical.Pod{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation,
 		Creator: creatorOf(p.OwnerReferences),
 		Node:    p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
-		QoS: qosClasses[p.Status.QOSClass],
+		QoS: qosClasses[p.Status.QOSClass], Critical: p.Spec.Priority != nil && *p.Spec.Priority >= CriticalPriority,
 	}
 	if p.Status.StartTime != nil {
 		pod.Started = p.Status.StartTime.Time

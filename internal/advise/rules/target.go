@@ -278,7 +278,7 @@ func checkDaemonSet(c *objects.Collection) []Finding {
 		if ref := h.Spec.ScaleTargetRef; strings.EqualFold(ref.Kind, objects.DaemonSet) {
 			found = append(found, Finding{
 				Object: &h.Object, Field: objects.Field{"spec", "scaleTargetRef", "kind"},
-				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count that an %s could set.", ref.Name, h.Noun()),
+				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count to set.", ref.Name),
 				Remedy: "Delete the " + h.Noun() + "; a VPA can size the pods of a DaemonSet.",
 			})
 		}

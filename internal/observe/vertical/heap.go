@@ -17,7 +17,7 @@ type heapSetting struct {
 // heapSettings are those of Java, Node.js, .NET and VictoriaMetrics. Go's GOMEMLIMIT is not one: a program may use more
 // than that.
 var heapSettings = []heapSetting{
-	{text: "-Xmx"}, {text: "MaxHeapSize="},
+	{text: "-Xmx"}, {text: "MaxHeapSize="}, {text: "MaxRAM="},
 	{text: "RAMPercentage", followsLimit: true}, {text: "MaxRAMFraction", followsLimit: true},
 	{text: "max-old-space-size="}, {text: "max_old_space_size="},
 	{text: "max-old-space-size-percentage", followsLimit: true},

@@ -63,6 +63,10 @@ func TestRead(t *testing.T) {
 		t.Fatalf("%+v, %v", hpa, err)
 	}
 	target := Target(objects, hpa.Spec.ScaleTargetRef)
+	inLowerCase := hpa.Spec.ScaleTargetRef
+	if inLowerCase.Kind = "deployment"; Target(objects, inLowerCase) != target {
+		t.Error("a kind in lower case is another one")
+	}
 	w := simulate.DefaultWorkload()
 	if err := target.Fill(&w); err != nil {
 		t.Fatal(err)

@@ -359,7 +359,7 @@ func checkAllLeftOut(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"},
-			Why: fmt.Sprintf("For %s %s %s.", w.Kind, w.Name, vpastatus.AllLeftOut),
+			Why:    fmt.Sprintf("For %s %s %s.", w.Kind, w.Name, vpastatus.AllLeftOut),
 			Remedy: "Let it size a container, or delete it. With updateMode Off it recommends and changes no pod.",
 		})
 	}

@@ -17,7 +17,8 @@ func limitRules() []*Rule {
 		{
 			Name: "target-beyond-limit", Level: Error, Title: "The target is higher than the limits allow",
 			Why: "Containers cannot use more CPU or memory than their limits. If the HPA scales up only beyond that, " +
-				"including its tolerance of 10 % or behavior.scaleUp.tolerance, it never scales up, however high the load. Without limits the rule compares " +
+				"including its tolerance of 10 % or behavior.scaleUp.tolerance, it never scales up, however high the load. " +
+				"Without limits the rule compares " +
 				"an averageValue with the largest node, and CPU with a hundred times the request. An averageValue of CPU is " +
 				"in CPUs: 500m is half of one, and 500 are five hundred.",
 			Source: k8sIssues + "72811", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkTargetBeyondLimit,

@@ -218,8 +218,8 @@ func unsampledOf(c *objects.Collection, w *objects.Workload) (found []objects.Co
 	return found
 }
 
-// lacksSamples reports whether no sample of the workload's pods is of the container. Pods that are known not to have it,
-// as before a rollout, do not count.
+// lacksSamples reports whether no sample of the workload's pods is of the container. Pods that are known not to have
+// it, as before a rollout, do not count.
 func lacksSamples(c *objects.Collection, w *objects.Workload, container string, samples []containerusage.Sample) bool {
 	has := map[string]bool{}
 	for _, p := range c.Own(w) {

@@ -161,8 +161,8 @@ func patchOnce(all []Finding) {
 	}
 }
 
-// unexamined says of what the rules know too little.
-func unexamined(c *objects.Collection) []Unexamined {
+// unexaminedOthers are the autoscalers of kinds whose settings are not read.
+func unexaminedOthers(c *objects.Collection) []Unexamined {
 	var all []Unexamined
 	for _, o := range c.Others {
 		u := Unexamined{Object: &o.Object, Why: "the settings of this kind are not known"}
@@ -174,6 +174,12 @@ func unexamined(c *objects.Collection) []Unexamined {
 		}
 		all = append(all, u)
 	}
+	return all
+}
+
+// unexamined says of what the rules know too little.
+func unexamined(c *objects.Collection) []Unexamined {
+	all := unexaminedOthers(c)
 	for _, h := range c.Horizontals {
 		all = append(all, unexaminedTriggers(h)...)
 	}

@@ -12,16 +12,16 @@ import (
 // not examined the report says so.
 func TestTriggerTypes(t *testing.T) {
 	for kind, tt := range map[string]struct{ refused, unexamined string }{
-		"kafka":      {},
-		"cpu":        {},
-		"cron":       {},
-		"kafkaa":     {refused: "KEDA 2.21.0 has no trigger of this type, but kafka."},
-		"Kafka":      {refused: "but kafka."},
-		"promethues": {refused: "but prometheus."},
-		"splunk":     {unexamined: "what KEDA requires of triggers of this type is not known"},
-		"external":   {unexamined: "what KEDA requires of triggers of this type is not known"},
-		"stan":       {unexamined: "KEDA 2.21.0 has no triggers of this type"},
-		"fortune":    {unexamined: "KEDA 2.21.0 has no triggers of this type"},
+		"kafka":     {},
+		"cpu":       {},
+		"cron":      {},
+		"kafkaa":    {refused: "KEDA 2.21.0 has no trigger of this type, but kafka."},
+		"Kafka":     {refused: "but kafka."},
+		"prometeus": {refused: "but prometheus."},
+		"splunk":    {unexamined: "what KEDA requires of triggers of this type is not known"},
+		"external":  {unexamined: "what KEDA requires of triggers of this type is not known"},
+		"stan":      {unexamined: "KEDA 2.21.0 has no triggers of this type"},
+		"fortune":   {unexamined: "KEDA 2.21.0 has no triggers of this type"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			c := &objects.Collection{}

@@ -25,7 +25,8 @@ var heapSettings = []heapSetting{
 	{text: "memory.allowedBytes="}, {text: "memory.allowedPercent", followsLimit: true},
 }
 
-// isIn reports whether a text has the setting. The value may be another text: the next argument, or that of the variable.
+// isIn reports whether a text has the setting. The value may be another text: the next argument, or that of the
+// variable.
 func (s *heapSetting) isIn(text string) bool {
 	return strings.Contains(text, s.text) || strings.HasSuffix(text, s.name())
 }

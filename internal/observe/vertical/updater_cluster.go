@@ -15,8 +15,8 @@ import (
 var firstResizing = version.MustParseGeneric("1.33.0")
 
 // NodeOf returns the fields of a node for a resize, without the requests of other pods. A kubelet whose version cannot
-// be parsed is assumed to be able to resize. No object of the API shows whether its managers of CPU or memory are static,
-// or whether containers swap: the kubelet refuses the resize (LearnRefusal).
+// be parsed is assumed to be able to resize. No object of the API shows whether its managers of CPU or memory are
+// static, or whether containers swap: the kubelet refuses the resize (LearnRefusal).
 func NodeOf(n *corev1.Node) resize.Node {
 	node := resize.Node{Known: true, Linux: true, Resizes: true, Allocatable: AmountsOf(n.Status.Allocatable)}
 	if system := n.Status.NodeInfo.OperatingSystem; system != "" {
@@ -34,8 +34,8 @@ var refusals = []struct {
 	message string
 	learn   func(*resize.Node)
 }{
-	{`Guaranteed Pods alongside CPU Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.CPU] = true }},
-	{`Guaranteed Pods alongside Memory Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.Memory] = true }},
+	{`alongside CPU Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.CPU] = true }},
+	{`alongside Memory Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.Memory] = true }},
 	{"In-place resize of containers with swap is not supported", func(n *resize.Node) { n.Swaps = true }},
 	{"InPlacePodVerticalScaling is disabled", func(n *resize.Node) { n.Resizes = false }},
 	{"In-place pod resize is not supported on this node", func(n *resize.Node) { n.Resizes = false }},

@@ -63,10 +63,6 @@ func TestRead(t *testing.T) {
 		t.Fatalf("%+v, %v", hpa, err)
 	}
 	target := Target(objects, hpa.Spec.ScaleTargetRef)
-	inLowerCase := hpa.Spec.ScaleTargetRef
-	if inLowerCase.Kind = "deployment"; Target(objects, inLowerCase) != target {
-		t.Error("a kind in lower case is another one")
-	}
 	w := simulate.DefaultWorkload()
 	if err := target.Fill(&w); err != nil {
 		t.Fatal(err)
@@ -75,6 +71,15 @@ func TestRead(t *testing.T) {
 	if w.CPURequestMilli != 250 || w.CPULimitMilli != 0 || w.ReadyAfter != 12*time.Second || w.Grace != 7*time.Second ||
 		w.PreStop != 4*time.Second || w.Containers != 2 {
 		t.Errorf("%+v", w)
+	}
+}
+
+// TestTargetInLowerCase: an HPA may name a kind in lower case.
+func TestTargetInLowerCase(t *testing.T) {
+	objects := readOne(t, both)
+	ref := autoscalingv2.CrossVersionObjectReference{Kind: "deployment", Name: objects[1].Name}
+	if Target(objects, ref) != &objects[1] {
+		t.Error("a kind in lower case is another one")
 	}
 }
 

@@ -58,7 +58,9 @@ func (w *work) observePods(pods []*observe.Pod, o *recommend.Observation) []stri
 			counts[name]++
 		}
 		for i := range pod.Spec.InitContainers {
-			w.containers.Init = append(w.containers.Init, pod.Spec.InitContainers[i].Name)
+			if name := pod.Spec.InitContainers[i].Name; !slices.Contains(w.containers.Init, name) {
+				w.containers.Init = append(w.containers.Init, name)
+			}
 		}
 	}
 	w.containers.Sized = names

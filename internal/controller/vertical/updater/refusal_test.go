@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
@@ -32,35 +33,19 @@ func TestRefusalOfANode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(c *Config) {
 				c.Gates.InPlace = true
-				pods := c.Client.CoreV1().Pods(namespace)
-				for _, node := range []string{"node", "other"} {
-					all := corev1.ResourceList{"cpu": resource.MustParse("32"), "memory": resource.MustParse("64Gi")}
-					_, err := c.Client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
-						ObjectMeta: metav1.ObjectMeta{Name: node}, Status: corev1.NodeStatus{Allocatable: all},
-					}, metav1.CreateOptions{})
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
+				addNodes(t, c.Client)
 				for _, pod := range []string{"web-1-a", "web-1-b", "db-1-a"} {
-					p, err := pods.Get(t.Context(), pod, metav1.GetOptions{})
-					if err != nil {
-						t.Fatal(err)
+					changePod(t, c.Client, pod, makeGuaranteed)
+				}
+				changePod(t, c.Client, "db-1-a", func(p *corev1.Pod) {
+					if tt.isOnAnotherNode {
+						p.Spec.NodeName = "other"
 					}
-					both := corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("100Mi")}
-					p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: both, Limits: both}
-					p.Status.QOSClass = corev1.PodQOSGuaranteed
-					if pod == "db-1-a" && tt.message != "" {
+					if tt.message != "" {
 						p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodResizePending,
 							Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible, Message: tt.message})
 					}
-					if pod == "db-1-a" && tt.isOnAnotherNode {
-						p.Spec.NodeName = "other"
-					}
-					if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
-						t.Fatal(err)
-					}
-				}
+				})
 			}, "web", "db")
 			r.object("web").Spec.UpdatePolicy.UpdateMode = ptr.To(tt.mode)
 			r.object("db").Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeOff)
@@ -81,5 +66,43 @@ func TestRefusalOfANode(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func addNodes(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	for _, node := range []string{"node", "other"} {
+		_, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: node},
+			Status:     corev1.NodeStatus{Allocatable: amounts("32", "64Gi")},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func changePod(t *testing.T, client kubernetes.Interface, name string, change func(*corev1.Pod)) {
+	t.Helper()
+	pods := client.CoreV1().Pods(namespace)
+	p, err := pods.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(p)
+	if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeGuaranteed(p *corev1.Pod) {
+	both := amounts("100m", "100Mi")
+	p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: both, Limits: both}
+	p.Status.QOSClass = corev1.PodQOSGuaranteed
+}
+
+func amounts(cpu, memory string) corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
 	}
 }

@@ -7,6 +7,7 @@ const (
 	DefaultInitialCooldownSeconds = 0
 	DefaultFailureDurationSeconds = 180
 	DefaultTimeZone               = "Etc/UTC"
+	DefaultRampSeconds            = 0
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
@@ -27,6 +28,7 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	setEmpty(&spec.Mode, ModeActive)
 	for i := range spec.Schedules {
 		setEmpty(&spec.Schedules[i].TimeZone, DefaultTimeZone)
+		setDefault(&spec.Schedules[i].RampSeconds, DefaultRampSeconds)
 	}
 	if z := spec.ScaleToZero; z != nil {
 		setDefault(&z.CooldownSeconds, DefaultCooldownSeconds)
@@ -59,6 +61,7 @@ func (m *MetricSpec) setDefaults() {
 	if s := m.ExternalScaler; s != nil {
 		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
 		setEmpty(&s.Delivery, PushDelivery)
+		setEmpty(&s.Transport, PlaintextTransport)
 	}
 }
 

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // MetricSpec is one metric with its name and its target. It has the field that its type
@@ -181,9 +180,9 @@ type MetricIdentifier struct {
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Name string `json:"name"`
 
-	// The series of the metric, by their labels. Without it all series count.
+	// The series of the metric, by their labels. Without it, or if it is empty, all series count.
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 }
 
 // MetricTarget is the target value of a metric. It has the value that its type names, and no other.

@@ -209,11 +209,7 @@ type Next struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// The replica count from then on, if it is known.
-	// +optional
-	Replicas *int32 `json:"replicas,omitempty"`
-
-	// The change in a sentence.
+	// The schedule or metric that changes it.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -185,7 +185,7 @@ func (r *reader) trust(config *plimsollv1alpha1.TLSConfig, ca plimsollv1alpha1.S
 	config.CA = &plimsollv1alpha1.SecretSource{Secret: ca}
 }
 
-// scalerTLS reads how the connection to a scaler is encrypted.
+// scalerTLS reads how the certificate of a scaler is verified; nil if the connection is not encrypted.
 func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
 	p, _ := r.parameters()
 	ca, hasCA := p.first("caCert")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
@@ -262,7 +263,11 @@ func (r *reader) scaler(i int) {
 		r.Lose(r.at+".metricType", "%q: external metrics have AverageValue or Value", r.trigger.MetricType)
 		return
 	}
-	s.TLSConfig = r.scalerTLS(address)
+	if config := r.scalerTLS(address); config != nil {
+		if s.Transport = plimsollv1alpha1.TLSTransport; sources.TLSOf(config) != (sources.TLS{}) {
+			s.TLSConfig = config
+		}
+	}
 	// For a single metric the name is not needed.
 	names := r.metricNames(i)
 	if len(names) <= 1 {

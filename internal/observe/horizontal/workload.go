@@ -80,12 +80,12 @@ func (w *workloadAdapter) Metric(i int) Metric {
 		of.Name, of.Container = m.ContainerResource.Name, m.ContainerResource.Container
 		of.Target = targetOf(&m.ContainerResource.Target)
 	case of.Type == source.Pods && m.Pods != nil:
-		of.identify(autoscalingv2.MetricIdentifier(m.Pods.Metric), targetOf(&m.Pods.Target))
+		of.identify(identifierOf(&m.Pods.Metric), targetOf(&m.Pods.Target))
 	case of.Type == source.Object && m.Object != nil:
-		of.identify(autoscalingv2.MetricIdentifier(m.Object.Metric), targetOf(&m.Object.Target))
+		of.identify(identifierOf(&m.Object.Metric), targetOf(&m.Object.Target))
 		of.Object = autoscalingv2.CrossVersionObjectReference(m.Object.DescribedObject)
 	case of.Type == source.External && m.External != nil:
-		of.identify(autoscalingv2.MetricIdentifier(m.External.Metric), targetOf(&m.External.Target))
+		of.identify(identifierOf(&m.External.Metric), targetOf(&m.External.Target))
 	default:
 		of.addOwn(m)
 	}
@@ -114,6 +114,10 @@ func (m *Metric) addOwn(of *plimsollv1alpha1.MetricSpec) {
 	if m.IsTotal = m.Target.AverageValue == nil; m.IsOwnTarget {
 		m.IsTotal = m.Target.Type == autoscalingv2.ValueMetricType
 	}
+}
+
+func identifierOf(m *plimsollv1alpha1.MetricIdentifier) autoscalingv2.MetricIdentifier {
+	return autoscalingv2.MetricIdentifier{Name: m.Name, Selector: m.Selector.AsLabelSelector()}
 }
 
 func targetOf(t *plimsollv1alpha1.MetricTarget) autoscalingv2.MetricTarget {

@@ -34,6 +34,11 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	default:
 		return ExternalScaler{}, fmt.Errorf("delivery: %q is neither Poll nor Push", m.Delivery)
 	}
+	switch m.Transport {
+	case "", plimsollv1alpha1.PlaintextTransport, plimsollv1alpha1.TLSTransport:
+	default:
+		return ExternalScaler{}, fmt.Errorf("transport: %q is neither Plaintext nor TLS", m.Transport)
+	}
 	if m.ScalerAddress == "" {
 		return ExternalScaler{}, fmt.Errorf("scalerAddress: %w", errAbsent)
 	}
@@ -43,8 +48,8 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 		return ExternalScaler{}, err
 	}
 	return ExternalScaler{
-		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: TLSOf(m.TLSConfig), Metadata: metadataOf(m),
-		MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
+		Address: m.ScalerAddress, IsTLS: m.Transport == plimsollv1alpha1.TLSTransport, TLS: TLSOf(m.TLSConfig),
+		Metadata: metadataOf(m), MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
 		IsPushed: m.Delivery != plimsollv1alpha1.PollDelivery,
 	}, nil
 }

@@ -77,7 +77,7 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	default:
 		return PodEndpoint{}, fmt.Errorf("valueType: %q is neither Gauge nor Rate", m.ValueType)
 	}
-	if p.Selector, err = SelectorOf(m.Metric.Selector); err != nil {
+	if p.Selector, err = SelectorOf(m.Metric.Selector.AsLabelSelector()); err != nil {
 		return PodEndpoint{}, fmt.Errorf("%w: %w", errSelector, err)
 	}
 	return p, nil

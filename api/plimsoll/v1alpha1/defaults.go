@@ -11,6 +11,8 @@ const (
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
+	DefaultScalerIntervalSeconds  = 30
+	DefaultScalerTimeoutSeconds   = 10
 	DefaultPodTimeoutSeconds      = 5
 	DefaultPodWindowSeconds       = 15
 )
@@ -62,6 +64,13 @@ func (m *MetricSpec) setDefaults() {
 		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
 		setEmpty(&s.Delivery, PushDelivery)
 		setEmpty(&s.Transport, PlaintextTransport)
+	}
+	if s := m.Scaler; s != nil {
+		setDefault(&s.IntervalSeconds, DefaultScalerIntervalSeconds)
+		setDefault(&s.TimeoutSeconds, DefaultScalerTimeoutSeconds)
+		if s.AuthenticationRef != nil {
+			setEmpty(&s.AuthenticationRef.Kind, NamespacedTriggerAuthentication)
+		}
 	}
 }
 

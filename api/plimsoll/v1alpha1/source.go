@@ -302,6 +302,14 @@ func (t *ExternalScalerTarget) HasValue() bool {
 	return t != nil && (t.Value != nil || t.AverageValue != nil)
 }
 
+// whole returns the target as other metrics have it; nil without a value.
+func (t *ExternalScalerTarget) whole() *MetricTarget {
+	if !t.HasValue() {
+		return nil
+	}
+	return &MetricTarget{Type: t.Type, Value: t.Value, AverageValue: t.AverageValue}
+}
+
 // Delivery is the way in which a scaler reports that its metric is active.
 //
 // +kubebuilder:validation:Enum=Poll;Push

@@ -99,13 +99,9 @@ func (m *Metric) addOwn(of *plimsollv1alpha1.MetricSpec) {
 	case m.Type == source.Prometheus && of.Prometheus != nil:
 		m.Target = targetOf(&of.Prometheus.Target)
 	case m.Type == source.ExternalScaler && of.ExternalScaler != nil:
-		t := of.ExternalScaler.Target
-		if t != nil {
-			m.Target = autoscalingv2.MetricTarget{
-				Type: autoscalingv2.MetricTargetType(t.Type), Value: t.Value, AverageValue: t.AverageValue,
-			}
-		}
-		m.IsOwnTarget = !t.HasValue()
+		m.targetOfScaler(of.ExternalScaler.Target)
+	case m.Type == source.Scaler && of.Scaler != nil:
+		m.targetOfScaler(of.Scaler.Target)
 	default:
 		m.HasSource = false
 		return
@@ -118,6 +114,16 @@ func (m *Metric) addOwn(of *plimsollv1alpha1.MetricSpec) {
 
 func identifierOf(m *plimsollv1alpha1.MetricIdentifier) autoscalingv2.MetricIdentifier {
 	return autoscalingv2.MetricIdentifier{Name: m.Name, Selector: m.Selector.AsLabelSelector()}
+}
+
+// targetOfScaler sets the target of a metric whose scaler may have one of its own.
+func (m *Metric) targetOfScaler(t *plimsollv1alpha1.ExternalScalerTarget) {
+	if t != nil {
+		m.Target = autoscalingv2.MetricTarget{
+			Type: autoscalingv2.MetricTargetType(t.Type), Value: t.Value, AverageValue: t.AverageValue,
+		}
+	}
+	m.IsOwnTarget = !t.HasValue()
 }
 
 func targetOf(t *plimsollv1alpha1.MetricTarget) autoscalingv2.MetricTarget {

@@ -40,6 +40,13 @@ func Of(m *plimsollv1alpha1.MetricSpec, set *source.Spec, path *field.Path) (Spe
 			spec.ExternalScaler = &e
 		}
 		set.Identity = e.identity()
+	case m.Type == plimsollv1alpha1.ScalerMetricSourceType && m.Scaler != nil:
+		path = path.Child("scaler")
+		var e ExternalScaler
+		if e, err = ScalerOf(m.Name, m.Scaler); err == nil {
+			spec.ExternalScaler = &e
+		}
+		set.Identity = e.identity()
 	}
 	if err != nil {
 		return Spec{}, field.ErrorList{field.Invalid(path, field.OmitValueType{}, err.Error())}

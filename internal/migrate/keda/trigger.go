@@ -26,9 +26,11 @@ func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	case cronTrigger:
 		c.cron(at, i, t)
 	default:
-		if !c.IsNative || !c.native(at, i, t) {
-			c.external(at, i, t)
+		if c.IsNative {
+			c.native(at, i, t)
+			return
 		}
+		c.external(at, i, t)
 	}
 }
 

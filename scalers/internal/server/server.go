@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
 	"google.golang.org/grpc"
@@ -26,6 +27,12 @@ type Processes interface {
 	Connection(trigger string) (*grpc.ClientConn, error)
 }
 
+const (
+	// notSeenWait is how long a request waits for its metric to be seen.
+	notSeenWait   = time.Second
+	notSeenPeriod = 50 * time.Millisecond
+)
+
 // Server answers the controller.
 type Server struct {
 	pb.UnimplementedExternalScalerServer
@@ -36,7 +43,7 @@ type Server struct {
 
 // IsActive passes the request on.
 func (s *Server) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
-	scaler, ref, err := s.route(ref)
+	scaler, ref, err := s.route(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +53,7 @@ func (s *Server) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsA
 
 // GetMetricSpec passes the request on.
 func (s *Server) GetMetricSpec(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
-	scaler, ref, err := s.route(ref)
+	scaler, ref, err := s.route(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +63,7 @@ func (s *Server) GetMetricSpec(ctx context.Context, ref *pb.ScaledObjectRef) (*p
 
 // GetMetrics passes the request on.
 func (s *Server) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
-	scaler, ref, err := s.route(request.GetScaledObjectRef())
+	scaler, ref, err := s.route(ctx, request.GetScaledObjectRef())
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +73,32 @@ func (s *Server) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 	return response, lost(err)
 }
 
-// route returns the process for the request, and the request for the process.
-func (s *Server) route(ref *pb.ScaledObjectRef) (pb.ExternalScalerClient, *pb.ScaledObjectRef, error) {
+// job returns the metric of a request. It waits a little for an object that was just edited: the controller may have
+// seen it first.
+func (s *Server) job(ctx context.Context, ref *pb.ScaledObjectRef) (job.Job, error) {
 	metadata := ref.GetScalerMetadata()
-	j, err := s.Objects.Job(ref.GetNamespace(), ref.GetName(), metadata[job.MetricKey], metadata[job.ScalerKey])
+	ctx, cancel := context.WithTimeout(ctx, notSeenWait)
+	defer cancel()
+	ticker := time.NewTicker(notSeenPeriod)
+	defer ticker.Stop()
+	for {
+		j, err := s.Objects.Job(ref.GetNamespace(), ref.GetName(), metadata[job.MetricKey], metadata[job.ScalerKey])
+		if !errors.Is(err, objects.ErrNotSeen) {
+			return j, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return job.Job{}, err
+		}
+	}
+}
+
+// route returns the process for the request, and the request for the process.
+func (s *Server) route(
+	ctx context.Context, ref *pb.ScaledObjectRef,
+) (pb.ExternalScalerClient, *pb.ScaledObjectRef, error) {
+	j, err := s.job(ctx, ref)
 	switch {
 	case errors.Is(err, objects.ErrNotSeen):
 		return nil, nil, status.Error(codes.NotFound, err.Error())

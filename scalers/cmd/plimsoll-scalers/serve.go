@@ -49,8 +49,8 @@ func newServe() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Serves the metrics of WorkloadAutoscalers to the controller",
-		Long: "Serves the metrics of WorkloadAutoscalers to the controller, in KEDA's protocol of external scalers. Each type of " +
-			"trigger has a process of its own.",
+		Long: "Serves the metrics of WorkloadAutoscalers to the controller, in KEDA's protocol of external scalers. Each " +
+			"type of trigger has a process of its own.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
 	}
@@ -62,7 +62,8 @@ func newServe() *cobra.Command {
 		"The certificate of the server. It is read anew when it changes. Without it connections are not encrypted.")
 	fs.StringVar(&o.keyFile, "tls-private-key-file", "", "The key of the certificate.")
 	fs.Int64Var(&o.memoryMiB, "max-memory-per-type", 512,
-		"The memory that the process of one type of trigger may use, in MiB. A process with more is ended, and started again.")
+		"The memory that the process of one type of trigger may use, in MiB. A process with more is ended, and started "+
+			"again.")
 	fs.StringVar(&o.directory, "socket-directory", os.TempDir(), "The directory of the sockets of these processes.")
 	return command
 }
@@ -99,7 +100,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(directory)
+	defer func() { _ = os.RemoveAll(directory) }()
 	processes := supervisor.New(supervisor.Config{
 		Command: o.cluster.work, Directory: directory, Memory: o.memoryMiB << 20, Log: log,
 	})
@@ -150,9 +151,10 @@ func serveHealth(ctx context.Context, address string, isReady func() bool, log l
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !isReady() {
-			http.Error(w, "the WorkloadAutoscalers are not read yet", http.StatusServiceUnavailable)
+		if isReady() {
+			return
 		}
+		http.Error(w, "the WorkloadAutoscalers are not read yet", http.StatusServiceUnavailable)
 	})
 	s := &http.Server{Addr: address, Handler: mux, ReadTimeout: readTimeout, WriteTimeout: readTimeout}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
-	"os"
 	"time"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
@@ -41,7 +41,9 @@ func work(ctx context.Context, options *clusterOptions, trigger, socket string) 
 	if err != nil {
 		return err
 	}
-	w := worker.New(worker.Config{Build: builder.Build, Log: log, Exit: func() { os.Exit(1) }})
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	w := worker.New(worker.Config{Build: builder.Build, Log: log, End: func() { end(errPileUp) }})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
 	if err != nil {
 		return err
@@ -56,5 +58,14 @@ func work(ctx context.Context, options *clusterOptions, trigger, socket string) 
 		g.GracefulStop()
 	})
 	defer stop()
-	return g.Serve(listener)
+	if err := g.Serve(listener); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); errors.Is(err, errPileUp) {
+		return err
+	}
+	return nil
 }
+
+// errPileUp ends the process, which the server starts again.
+var errPileUp = errors.New("too many calls of scalers do not end")

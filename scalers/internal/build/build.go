@@ -144,6 +144,8 @@ type recorder struct{ log logr.Logger }
 var _ events.EventRecorder = (*recorder)(nil)
 
 // Eventf implements events.EventRecorder.
+//
+//nolint:revive // the interface has so many
 func (r *recorder) Eventf(regarding, _ runtime.Object, _, reason, _, note string, args ...any) {
 	namespaced, _ := regarding.(metav1.Object)
 	log := r.log

@@ -115,7 +115,7 @@ func (s *Supervisor) startLocked(p *process, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	command := exec.Command(program, s.config.Command(p.trigger, socket)...) //nolint:gosec // the program itself
+	command := exec.CommandContext(context.Background(), program, s.config.Command(p.trigger, socket)...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	command.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.FormatInt(s.config.Memory*heapShare/100, 10))
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -1,5 +1,5 @@
-// Package worker reads metrics with KEDA's scalers of one type. It runs in a process of its own: a scaler that panics in
-// a goroutine, or takes all memory, ends the metrics of its type alone.
+// Package worker reads metrics with KEDA's scalers of one type. It runs in a process of its own: a scaler that panics
+// in a goroutine, or takes all memory, ends the metrics of its type alone.
 package worker
 
 import (
@@ -27,8 +27,8 @@ const (
 type Config struct {
 	Build Build
 	Log   logr.Logger
-	// Exit is called when too many calls do not end.
-	Exit func()
+	// End is called when too many calls do not end.
+	End func()
 }
 
 // Worker answers the requests for one type of trigger.
@@ -145,7 +145,7 @@ func (w *Worker) metricOf(ref *pb.ScaledObjectRef) (*metric, error) {
 func (w *Worker) abandon() {
 	if w.abandoned.Add(1) > mostAbandoned {
 		w.config.Log.Info("too many calls do not end; the process ends and is started again", "calls", mostAbandoned)
-		w.config.Exit()
+		w.config.End()
 	}
 }
 

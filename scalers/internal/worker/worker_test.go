@@ -58,7 +58,7 @@ type world struct {
 
 func (w *world) worker() *Worker {
 	return New(Config{
-		Log: logr.Discard(), Exit: func() { w.exited.Store(true) },
+		Log: logr.Discard(), End: func() { w.exited.Store(true) },
 		Build: func(context.Context, *job.Job) (Built, error) {
 			n := w.built.Add(1)
 			if w.err != nil {
@@ -103,7 +103,7 @@ func TestPollIsOneCall(t *testing.T) {
 		if calls := s.calls.Load(); calls != 1 {
 			t.Errorf("activity and value took %d calls of the scaler, want 1", calls)
 		}
-		time.Sleep(shared)
+		time.Sleep(shared) //nolint:forbidigo // virtual time
 		if _, err := value(t, w, "a"); err != nil || s.calls.Load() != 2 {
 			t.Errorf("the next poll made %d calls in all (%v), want 2", s.calls.Load(), err)
 		}
@@ -166,7 +166,7 @@ func TestHangingScalerIsReplaced(t *testing.T) {
 		if got, err := value(t, w, "b"); err != nil || got != 4 {
 			t.Errorf("the other metric has %v, %v", got, err)
 		}
-		time.Sleep(longest + patience)
+		time.Sleep(longest + patience) //nolint:forbidigo // virtual time
 		if got, err := value(t, w, "a"); err != nil || got != 4 {
 			t.Errorf("after %s: %v, %v; want another scaler", longest+patience, got, err)
 		}
@@ -199,7 +199,7 @@ func TestRetriesLater(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "hunter22") || !strings.Contains(err.Error(), "password [hidden]") {
 				t.Fatalf("got %v", err)
 			}
-			time.Sleep(shared)
+			time.Sleep(shared) //nolint:forbidigo // virtual time
 		}
 		// The attempts are at 0 and 1 s; the next is 2 s later.
 		if built := all.built.Load(); built != 2 {
@@ -238,12 +238,12 @@ func TestUnusedScalersAreClosed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go w.Run(ctx)
-		time.Sleep(unused - time.Minute)
+		time.Sleep(unused - time.Minute) //nolint:forbidigo // virtual time
 		synctest.Wait()
 		if s.closed.Load() {
 			t.Fatal("closed too early")
 		}
-		time.Sleep(3 * time.Minute)
+		time.Sleep(3 * time.Minute) //nolint:forbidigo // virtual time
 		synctest.Wait()
 		if !s.closed.Load() {
 			t.Error("not closed")

@@ -23,17 +23,21 @@ func (d reported) extend(r *Report) {
 		d.extendDecided(r)
 	}
 	if d.Refusal.Reason != "" {
-		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
-		if !d.isPreviewBeside() {
-			r.Warn(d.Refusal.Reason, d.Refusal.Message)
-		}
+		d.reportRefusal(r)
 	}
 }
 
-// isPreviewBeside reports whether the object is a preview beside the autoscaler that acts. That is the purpose of a
-// preview, as in each migration, and deserves no warning.
-func (d reported) isPreviewBeside() bool {
-	return d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
+// reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview, as
+// in each migration: that is no fault.
+func (d reported) reportRefusal(r *Report) {
+	isPreviewBeside := d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
+	if isPreviewBeside && d.Branch == horizontal.BranchNoScale {
+		return // The preview shows nothing: its target cannot be read.
+	}
+	r.Set(AbleToScale, isPreviewBeside, d.Refusal.Reason, d.Refusal.Message)
+	if !isPreviewBeside {
+		r.Warn(d.Refusal.Reason, d.Refusal.Message)
+	}
 }
 
 // extendDecided extends the report of a decision whose target could be read.

@@ -60,7 +60,7 @@ func TestWhy(t *testing.T) {
 	}
 	besideHPA := func(o *horizontal.Observation) {
 		o.Refusal = horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web",
-			Summary: "waits for HPA web to be removed"}
+			Summary: "waits for HPA web"}
 	}
 	down := metric.Reading{Error: "no such server"}
 	contradicting := func(s *spec) {
@@ -84,7 +84,7 @@ func TestWhy(t *testing.T) {
 		"paused at 7":                     {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
 		"preview: jobs":                   {withMode("Preview", nil), jobs(5), asUsual, "True Preview"},
 		"preview: jobs within tolerance":  {withMode("Preview", nil), jobs(3), besideHPA, "True Preview"},
-		"waits for HPA web to be removed": {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
+		"waits for HPA web": {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
 		"the spec is invalid":             {withMode("Unheard", nil), jobs(5), asUsual, "False InvalidSpec"},
 		"cannot read the target's scale": {unchanged, jobs(5), func(o *horizontal.Observation) {
 			o.Target.Error = "not found"

@@ -31,12 +31,12 @@ func (d reported) extend(r *Report) {
 // in each migration: that is no fault.
 func (d reported) reportRefusal(r *Report) {
 	isPreviewBeside := d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
-	if isPreviewBeside && d.Branch == horizontal.BranchNoScale {
-		return // The preview shows nothing: its target cannot be read.
-	}
-	r.Set(AbleToScale, isPreviewBeside, d.Refusal.Reason, d.Refusal.Message)
-	if !isPreviewBeside {
+	switch {
+	case !isPreviewBeside:
+		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
 		r.Warn(d.Refusal.Reason, d.Refusal.Message)
+	case d.Branch != horizontal.BranchNoScale: // If the target cannot be read, the preview shows nothing: that is a fault.
+		r.Set(AbleToScale, true, AnotherAutoscaler, d.Refusal.Message)
 	}
 }
 

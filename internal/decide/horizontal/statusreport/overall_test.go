@@ -87,7 +87,10 @@ func TestPreviewBeside(t *testing.T) {
 		check("beside an HPA", isFault)
 		report.Withdraw(AnotherAutoscaler)
 		check("while a migration removes the HPA", false)
-		d.Branch = horizontal.BranchNoScale
+		d.Refusal.IsEnding = true
+		report = Of(d, horizontal.Outcome{})
+		check("after an HPA", false)
+		d.Branch, d.Refusal.IsEnding = horizontal.BranchNoScale, false
 		want := AnotherAutoscaler
 		if m == mode.Preview {
 			want = "FailedGetScale"

@@ -28,14 +28,15 @@ func (d reported) extend(r *Report) {
 }
 
 // reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview, as
-// in each migration: that is no fault.
+// in each migration: that is no fault. Nor is it one when that autoscaler is gone.
 func (d reported) reportRefusal(r *Report) {
-	isPreviewBeside := d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
+	isPreview := d.Policy.WorkloadAutoscaler.Mode == mode.Preview
+	isFine := d.Refusal.Reason == AnotherAutoscaler && (isPreview || d.Refusal.IsEnding)
 	switch {
-	case !isPreviewBeside:
+	case !isFine:
 		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
 		r.Warn(d.Refusal.Reason, d.Refusal.Message)
-	case d.Branch != horizontal.BranchNoScale: // If the target cannot be read, the preview shows nothing: that is a fault.
+	case d.Branch != horizontal.BranchNoScale: // A target that cannot be read is a fault all the same.
 		r.Set(AbleToScale, true, AnotherAutoscaler, d.Refusal.Message)
 	}
 }

@@ -75,17 +75,17 @@ func TestWhy(t *testing.T) {
 		see    func(*horizontal.Observation)
 		ready  string
 	}{
-		"jobs":                            {unchanged, jobs(5), asUsual, "True Active"},
-		"jobs within tolerance":           {unchanged, jobs(3), asUsual, "True Active"},
-		"at maxReplicas":                  {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
-		"max of schedule freeze":          {contradicting, jobs(1), asUsual, "True Active"},
-		"cannot read jobs":                {unchanged, down, asUsual, "False FailedGetExternalMetric"},
-		"paused":                          {withMode("Paused", nil), down, asUsual, "True Paused"},
-		"paused at 7":                     {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
-		"preview: jobs":                   {withMode("Preview", nil), jobs(5), asUsual, "True Preview"},
-		"preview: jobs within tolerance":  {withMode("Preview", nil), jobs(3), besideHPA, "True Preview"},
-		"waits for HPA web": {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
-		"the spec is invalid":             {withMode("Unheard", nil), jobs(5), asUsual, "False InvalidSpec"},
+		"jobs":                           {unchanged, jobs(5), asUsual, "True Active"},
+		"jobs within tolerance":          {unchanged, jobs(3), asUsual, "True Active"},
+		"at maxReplicas":                 {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
+		"max of schedule freeze":         {contradicting, jobs(1), asUsual, "True Active"},
+		"cannot read jobs":               {unchanged, down, asUsual, "False FailedGetExternalMetric"},
+		"paused":                         {withMode("Paused", nil), down, asUsual, "True Paused"},
+		"paused at 7":                    {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
+		"preview: jobs":                  {withMode("Preview", nil), jobs(5), asUsual, "True Preview"},
+		"preview: jobs within tolerance": {withMode("Preview", nil), jobs(3), besideHPA, "True Preview"},
+		"waits for HPA web":              {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
+		"the spec is invalid":            {withMode("Unheard", nil), jobs(5), asUsual, "False InvalidSpec"},
 		"cannot read the target's scale": {unchanged, jobs(5), func(o *horizontal.Observation) {
 			o.Target.Error = "not found"
 		}, "False FailedGetScale"},

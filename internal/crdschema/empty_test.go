@@ -231,3 +231,17 @@ func eachSchema(s *schema.Structural, path string, do func(path string, s *schem
 		eachSchema(s.Items, path, do)
 	}
 }
+
+// TestWordsOfAStatusAreOpen: a definition that is older than the controller accepts the statuses of the controller. Only
+// words of the spec are enumerations there too, and those of conditions.
+func TestWordsOfAStatusAreOpen(t *testing.T) {
+	status := definitionOf(t).whole.Properties["status"]
+	eachSchema(&status, "status", func(path string, s *schema.Structural, _ bool) {
+		isOfSpec := path == "status.metrics.type" || path == "status.forecast.mode" || path == "status.conditions.status"
+		isClosed := s.ValueValidation != nil && len(s.ValueValidation.Enum) > 0
+		isClosed = isClosed || s.Items != nil && s.Items.ValueValidation != nil && len(s.Items.ValueValidation.Enum) > 0
+		if isClosed != isOfSpec {
+			t.Errorf("%s is an enumeration: %t", path, isClosed)
+		}
+	})
+}

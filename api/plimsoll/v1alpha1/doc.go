@@ -10,6 +10,9 @@
 // a flag of the controller, nothing is stored: the flag is for all objects. Nor is something stored where the default
 // depends on other fields: the numbers of a forecast may not be set beside the mode Off.
 //
+// The words of a status are no enumerations, as the reasons of conditions are none: a controller that is newer than the
+// definition could not write its status otherwise.
+//
 // Contradictory settings, and those without effect, are refused. Each metric has a name, which is required: with it the
 // list is a map, whose elements server-side apply gives to different owners. The key of such a map must be in the object
 // as it is applied, so it cannot be derived from the metric afterwards, and one default for all would permit a single

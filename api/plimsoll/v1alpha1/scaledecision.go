@@ -35,20 +35,17 @@ type ScaleDecision struct {
 	// +listType=atomic
 	Metrics []ScaleDecisionMetric `json:"metrics,omitempty"`
 
-	// The constraints on the recommendation.
+	// The constraints on the recommendation: MinReplicas, MaxReplicas, Stabilization, Tolerance, ScalingPolicy or
+	// InvalidMetricGuard.
 	// +optional
 	// +listType=atomic
 	Constraints []ScaleDecisionConstraint `json:"constraints,omitempty"`
 }
 
-// ScaleDecisionReason is the origin of the count of a decision.
-//
-// +kubebuilder:validation:Enum=MetricRecommendation;WithinTolerance;Stabilized;PolicyLimited;ReplicaLimit;InvalidMetrics;RecommendationFailed
+// ScaleDecisionReason is the origin of the count of a decision. Clients must expect others than those of today.
 type ScaleDecisionReason string
 
-// ScaleDecisionConstraint is a constraint on the recommendation.
-//
-// +kubebuilder:validation:Enum=MinReplicas;MaxReplicas;Stabilization;Tolerance;ScalingPolicy;InvalidMetricGuard
+// ScaleDecisionConstraint is a constraint on the recommendation. Clients must expect others than those of today.
 type ScaleDecisionConstraint string
 
 // ScaleDecisionMetric is the result of a metric in a decision.
@@ -63,11 +60,9 @@ type ScaleDecisionMetric struct {
 
 	// Used: the count follows from this metric. Valid: it could be computed. Invalid: it
 	// could not.
-	// +kubebuilder:validation:Enum=Used;Valid;Invalid
 	Status string `json:"status"`
 
 	// The reason: Computed, FetchFailed, InvalidMetricValue, NoMatchingPods, or SkippedScaleDown if it proposes fewer
 	// replicas and another metric is Invalid.
-	// +kubebuilder:validation:Enum=Computed;FetchFailed;InvalidMetricValue;NoMatchingPods;SkippedScaleDown
 	Reason string `json:"reason"`
 }

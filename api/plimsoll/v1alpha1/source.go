@@ -125,6 +125,7 @@ type PrometheusMetricSource struct {
 	// The URL of the server, such as http://prometheus.monitoring.svc:9090, with a path if
 	// the API is below one. It must be a Service of this object's namespace, or one that the
 	// controller's flag --metric-server permits.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^https?://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[[][0-9A-Fa-f:.]+])(:[0-9]{1,5})?(/([A-Za-z0-9._~!$&()*+,;=:/-]|%[0-9A-Fa-f]{2})*)?$') && isURL(self) && (url(self).getPort() == '' || (int(url(self).getPort()) >= 1 && int(url(self).getPort()) <= 65535))`,message="must be an http or https URL without user, query and fragment"
 	ServerAddress string `json:"serverAddress"`
@@ -229,6 +230,7 @@ const (
 type ExternalScalerMetricSource struct {
 	// The scaler, as HOST:PORT. It must be a Service of this object's namespace, or one
 	// that the controller's flag --metric-server permits.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|[[][0-9a-fA-F:.]+]):[0-9]{1,5}$') && int(self.substring(self.lastIndexOf(':') + 1)) >= 1 && int(self.substring(self.lastIndexOf(':') + 1)) <= 65535`,message="must be a host and a port, such as my-scaler:9090"
 	ScalerAddress string `json:"scalerAddress"`

@@ -173,9 +173,7 @@ type Proposal struct {
 	Replicas int32 `json:"replicas"`
 }
 
-// ProposalSource is the source of a proposed replica count.
-//
-// +kubebuilder:validation:Enum=Surge;Schedule;Fallback;Forecast
+// ProposalSource is the source of a proposed replica count. Clients must expect others than those of today.
 type ProposalSource string
 
 // The sources of proposed replica counts.

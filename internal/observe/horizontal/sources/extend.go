@@ -23,7 +23,7 @@ func Of(m *plimsollv1alpha1.MetricSpec, set *source.Spec, path *field.Path) (Spe
 			spec.PodEndpoint = &p
 		}
 		if errors.Is(err, errSelector) {
-			set.SelectorError, err = err.Error(), nil
+			set.SelectorError, err = path.String()+"."+err.Error(), nil
 		}
 		set.SelectorText, set.Identity, set.IsRate = p.Selector.String(), p.identity(), p.IsRate
 	case m.Type == plimsollv1alpha1.PrometheusMetricSourceType && m.Prometheus != nil:

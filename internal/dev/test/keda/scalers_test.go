@@ -20,11 +20,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/backends"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/parts"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/workloads"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/test/keda/backends"
 )
 
 // queues are the backends of the tests; nil before the first one.
@@ -136,11 +136,14 @@ func newBackends(t *testing.T) (s *scaled, kinds []string) {
 		}
 		object := s.object(byScaler, 0)
 		object.SetName(kind)
-		spec := object.Object["spec"].(map[string]any) //nolint:errcheck // as object makes it
-		spec["scaleTargetRef"] = map[string]any{"name": kind}
-		spec["triggers"] = []any{map[string]any{
+		triggers := []any{map[string]any{
 			"type": trigger.Type, "metadata": metadata, "authenticationRef": map[string]any{"name": kind},
 		}}
+		for field, value := range map[string]any{"scaleTargetRef": map[string]any{"name": kind}, "triggers": triggers} {
+			if err := unstructured.SetNestedField(object.Object, value, "spec", field); err != nil {
+				t.Fatal(err)
+			}
+		}
 		s.Eventually("a ScaledObject", func(ctx context.Context) error {
 			_, err := s.client.Create(ctx, object.DeepCopy(), metav1.CreateOptions{})
 			return err

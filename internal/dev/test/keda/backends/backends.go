@@ -67,7 +67,7 @@ func startRedis(ctx context.Context, folder string) (*redis, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	command := exec.Command(path, "--port", port, "--save", "", "--requirepass", Password) //nolint:gosec // of this package
+	command := lasting(path, "--port", port, "--save", "", "--requirepass", Password)
 	command.Dir = folder
 	return &redis{port}, serve(ctx, folder, port, command)
 }
@@ -77,6 +77,8 @@ func (r *redis) script(ctx context.Context, script, queue string, length int) er
 		"redis.call('DEL', KEYS[1]) for i = 1, tonumber(ARGV[1]) do "+script+" end", "1", queue, fmt.Sprint(length)))
 }
 
+func (r *redis) address() string { return "127.0.0.1:" + r.port }
+
 func (r *redis) Set(ctx context.Context, queue string, length int) error {
 	return r.script(ctx, "redis.call('RPUSH', KEYS[1], i)", queue, length)
 }
@@ -84,7 +86,7 @@ func (r *redis) Set(ctx context.Context, queue string, length int) error {
 func (r *redis) Trigger(queue string, perReplica int) Trigger {
 	return Trigger{
 		Type:     "redis",
-		Metadata: map[string]string{"address": "127.0.0.1:" + r.port, "listName": queue, "listLength": fmt.Sprint(perReplica)},
+		Metadata: map[string]string{"address": r.address(), "listName": queue, "listLength": fmt.Sprint(perReplica)},
 		Secret:   map[string]string{"password": Password},
 	}
 }
@@ -98,7 +100,7 @@ func (r *redisStreams) Set(ctx context.Context, queue string, length int) error 
 func (r *redisStreams) Trigger(queue string, perReplica int) Trigger {
 	return Trigger{
 		Type:     "redis-streams",
-		Metadata: map[string]string{"address": "127.0.0.1:" + r.port, "stream": queue, "streamLength": fmt.Sprint(perReplica)},
+		Metadata: map[string]string{"address": r.address(), "stream": queue, "streamLength": fmt.Sprint(perReplica)},
 		Secret:   map[string]string{"password": Password},
 	}
 }
@@ -126,7 +128,7 @@ func startRabbitMQ(ctx context.Context, folder string) (Backend, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	command := exec.Command(path)
+	command := lasting(path)
 	command.Env = append(os.Environ(), "HOME="+folder, "RABBITMQ_NODENAME=plimsoll"+port+"@localhost",
 		"RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT="+port, "RABBITMQ_DIST_PORT="+distribution,
 		"RABBITMQ_MNESIA_BASE="+folder, "RABBITMQ_LOG_BASE="+folder, "RABBITMQ_LOGS=-",

@@ -62,7 +62,7 @@ func startPostgreSQL(ctx context.Context, folder string) (Backend, error) {
 	}
 	initdb := exec.CommandContext(ctx, paths["initdb"], "-D", data, "-U", "shop", "-A", "md5", "--no-sync", "--pwfile",
 		password)
-	server := exec.Command(paths["postgres"], "-D", data, "-p", port, "-k", folder, "-F", "-c",
+	server := lasting(paths["postgres"], "-D", data, "-p", port, "-k", folder, "-F", "-c",
 		"listen_addresses=127.0.0.1")
 	for _, command := range []*exec.Cmd{initdb, server} {
 		if err := as("postgres", folder, command); err != nil {
@@ -112,7 +112,7 @@ func startMySQL(ctx context.Context, folder string) (Backend, error) {
 	data := filepath.Join(folder, "data")
 	install := exec.CommandContext(ctx, paths["mariadb-install-db"], "--no-defaults", "--datadir="+data,
 		"--auth-root-authentication-method=normal", "--skip-test-db")
-	server := exec.Command(paths["mariadbd"], "--no-defaults", "--datadir="+data, "--port="+port,
+	server := lasting(paths["mariadbd"], "--no-defaults", "--datadir="+data, "--port="+port,
 		"--bind-address=127.0.0.1", "--socket="+filepath.Join(folder, "socket"), "--pid-file="+filepath.Join(folder, "pid"))
 	for _, command := range []*exec.Cmd{install, server} {
 		if err := as("mysql", folder, command); err != nil {
@@ -134,6 +134,6 @@ func startMySQL(ctx context.Context, folder string) (Backend, error) {
 		metadata: map[string]string{"host": "127.0.0.1", "port": port, "username": "worker", "dbName": "shop"},
 		client:   func(ctx context.Context, sql string) *exec.Cmd { return client(ctx, "-D", "shop", "-e", sql) },
 	}
-	return d, run(client(ctx, "-e", "create database shop; use shop; "+table+"; create user worker@'127.0.0.1' identified by '"+
-		Password+"'; grant select on shop.* to worker@'127.0.0.1'"))
+	return d, run(client(ctx, "-e", "create database shop; use shop; "+table+"; create user worker@'127.0.0.1' "+
+		"identified by '"+Password+"'; grant select on shop.* to worker@'127.0.0.1'"))
 }

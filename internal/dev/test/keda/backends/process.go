@@ -69,6 +69,11 @@ func as(name, folder string, command *exec.Cmd) error {
 	return os.Chown(folder, int(uid), int(gid))
 }
 
+// lasting is a command that runs until this process ends.
+func lasting(path string, args ...string) *exec.Cmd {
+	return exec.CommandContext(context.Background(), path, args...)
+}
+
 // run runs the command to its end.
 func run(command *exec.Cmd) error {
 	if output, err := command.CombinedOutput(); err != nil {

@@ -24,7 +24,7 @@ func freePort(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	return port, err
 }

@@ -17,6 +17,7 @@ var own = map[string]string{
 	"podEndpoint":    `{"port":"http","metric":{"name":"hits"},"valueType":"Rate","target":` + average + `}`,
 	"prometheus":     `{"serverAddress":"http://prometheus:9090","query":"up","target":` + average + `}`,
 	"externalScaler": `{"scalerAddress":"scaler:9090","target":` + average + `}`,
+	"scaler":         `{"type":"redis","metadata":{"listName":"orders"}}`,
 }
 
 // patched is a spec whose only metric is that source with the patch, of which null removes a field.
@@ -65,6 +66,11 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 			`{"scalerMetadata":{"queue":"orders","empty":""},"metricName":"s0-jobs"}`,
 			`{"scalerAddress":"scaler.keda.svc.cluster.local:65535","intervalSeconds":1,"transport":"TLS","tlsConfig":` + all + `}`,
 		},
+		"scaler": {
+			`{}`, `{"metadata":null}`, `{"metadata":{}}`, `{"target":{"type":"Value"}}`, `{"target":` + value + `,"metricName":"s0-jobs"}`,
+			`{"authenticationRef":{"name":"redis"}}`, `{"authenticationRef":{"name":"redis","kind":"ClusterTriggerAuthentication"}}`,
+			`{"intervalSeconds":1,"timeoutSeconds":30}`,
+		},
 	} {
 		for _, patch := range patches {
 			if _, err := objects.dryRun(t, workloadAutoscaler, with(t, patched(t, source, patch))); err != nil {
@@ -72,7 +78,7 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"prometheus", "externalScaler"} {
+	for _, kind := range []string{"prometheus", "externalScaler", "scaler"} {
 		spec := strings.Replace(patched(t, kind, `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)
 		if _, err := objects.dryRun(t, workloadAutoscaler, with(t, spec)); err != nil {
 			t.Errorf("zero replicas by %s: %v", kind, err)
@@ -168,6 +174,18 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"externalScaler", `{"transport":"TLS","tlsConfig":{"caBundle":"UEVN","insecureSkipVerify":true}}`, ".tlsConfig.insecureSkipVerify",
 			"may not be true beside ca or caBundle"},
 		{"externalScaler", `{"transport":"TLS","tlsConfig":{"serverName":"a b"}}`, ".tlsConfig.serverName", "should match"},
+		{"scaler", `{"type":null}`, ".type", "Required"},
+		{"scaler", `{"type":"Redis"}`, ".type", "should match"},
+		{"scaler", `{"metadata":{"a":1}}`, ".metadata.a", "must be of type string"},
+		{"scaler", `{"metadata":{"":"x"}}`, ".metadata", "must have keys of 1 to 253 characters"},
+		{"scaler", `{"metadata":{"a":"` + strings.Repeat("x", 4097) + `"}}`, ".metadata", "values of at most 4096"},
+		{"scaler", `{"authenticationRef":{}}`, ".authenticationRef.name", "Required"},
+		{"scaler", `{"authenticationRef":{"name":""}}`, ".authenticationRef.name", "at least 1 chars"},
+		{"scaler", `{"authenticationRef":{"name":"a","kind":"Secret"}}`, ".authenticationRef.kind", "Unsupported value"},
+		{"scaler", `{"metricName":""}`, ".metricName", "at least 1 chars"},
+		{"scaler", `{"target":{"type":"Utilization"}}`, ".target.type", "must be Value or AverageValue"},
+		{"scaler", `{"intervalSeconds":0}`, ".intervalSeconds", "greater than or equal to 1"},
+		{"scaler", `{"timeoutSeconds":31}`, ".timeoutSeconds", "less than or equal to 30"},
 	} {
 		_, err := objects.dryRun(t, workloadAutoscaler, with(t, patched(t, c.source, c.patch)))
 		if err := refused(err, "spec.metrics[0]."+c.source+c.field, c.text); err != nil {
@@ -190,7 +208,7 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	if err := refused(err, "spec.minReplicas", "no Object, External, Prometheus"); err != nil {
 		t.Error(err)
 	}
-	for source, isTaken := range map[string]bool{"podEndpoint": false, "prometheus": true, "externalScaler": false} {
+	for source, isTaken := range map[string]bool{"podEndpoint": false, "prometheus": true, "externalScaler": false, "scaler": false} {
 		spec := strings.Replace(patched(t, source, `{}`), `{"metrics":[{`, `{"minReplicas":0,"scaleToZero":{},"metrics":[{"activationValue":"1",`, 1)
 		_, err := objects.dryRun(t, workloadAutoscaler, with(t, spec))
 		if (err == nil) != isTaken {

@@ -130,6 +130,12 @@ image: build ## write the container image as an OCI archive under dist/ (no regi
 	@mkdir -p dist
 	@$(GO_DEV) run ./internal/dev/cmd/image --program=bin/plimsoll
 
+.PHONY: image-scalers
+image-scalers: ## write the image of plimsoll-scalers, which reads metrics with KEDA's scalers, as an OCI archive under dist/ (compiles them: ten minutes the first time)
+	@mkdir -p bin dist && cd scalers && $(GO) build -ldflags='-s -w' -o ../bin/plimsoll-scalers ./cmd/plimsoll-scalers
+	@$(GO_DEV) run ./internal/dev/cmd/image --program=bin/plimsoll-scalers --output=dist/plimsoll-scalers-image.tar \
+		--tag=ghcr.io/plimsoll-dev/plimsoll-scalers:dev
+
 .PHONY: release
 release: helm ## write the files of a release under dist/release/VERSION (VERSION=v0.1.0; DIRTY=1 although files are not committed)
 	@$(GO_DEV) run ./internal/dev/cmd/release --version='$(VERSION)' $(if $(DIRTY),--allow-dirty)
@@ -185,8 +191,18 @@ test-prometheus: ## test history, alerts, dashboard and queries with a real Prom
 	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
 	@$(GO_DEV) test -count 1 -timeout 15m -tags prometheus ./internal/dev/test/prometheus
 
+.PHONY: test-scalers
+test-scalers: $(LINT) ## build, lint and test plimsoll-scalers, which reads metrics with KEDA's scalers (compiles them: ten minutes the first time)
+	@cd scalers && CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(CURDIR)/$(LINT) run --config ../.golangci.yml ./...
+	@mkdir -p bin && cd scalers && $(GO) build -ldflags='-s -w' -o ../bin/plimsoll-scalers ./cmd/plimsoll-scalers
+	@cd scalers && $(GO) test $(TEST_FLAGS) ./...
+
 .PHONY: test-keda
-test-keda: tools ## test beside KEDA, and migrate from it under load (builds KEDA: half an hour the first time; RUN=TestMigrateNative for one)
+test-keda: tools ## test beside KEDA, and migrate from it under load (builds KEDA: half an hour the first time; installs servers from Debian; RUN=TestMigrateNative for one)
+	@if ! command -v redis-server rabbitmq-server mariadbd >/dev/null || ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then \
+		echo "Installing the servers whose queues are read, from Debian."; \
+		apt-get install --yes --no-install-recommends redis-server rabbitmq-server postgresql mariadb-server >/dev/null; \
+	fi
 	@echo "Building KEDA's operator and metrics server; half an hour the first time."
 	@$(DEVBUILD) -only keda-operator,keda-metrics-server
 	@$(GO_DEV) test -count 1 -timeout 30m -v -tags keda ./internal/dev/test/keda $(if $(RUN),-run '$(RUN)')

@@ -69,7 +69,7 @@ func isOffered(m *source.Spec) bool { return m.Type == source.Object || m.Type =
 
 // isWaiting reports whether a metric is the requests that wait.
 func isWaiting(m *source.Spec) bool {
-	return m.Type == source.External || m.Type == source.ExternalScaler
+	return m.Type == source.External || m.Type.ReportsActivity()
 }
 
 // isGauge reports whether a metric is the requests that are in each pod.

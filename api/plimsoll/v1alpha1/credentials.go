@@ -34,17 +34,20 @@ type BasicAuth struct {
 // plimsoll.dev/metric-hosts names the servers that may get it.
 type SecretKeySelector struct {
 	// The name of the Secret.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name"`
 
 	// The key in the Secret's data.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	Key string `json:"key"`
 }
 
-// TLSConfig configures the verification of a server's certificate, and the client certificate.
+// TLSConfig configures the verification of a server's certificate, and the client certificate. An empty one means the same
+// as none: the system's certificate authorities are trusted.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.ca) || !has(self.caBundle)`,message="may not be set beside caBundle",fieldPath=".ca",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.insecureSkipVerify) || !self.insecureSkipVerify || (!has(self.ca) && !has(self.caBundle))`,message="may not be true beside ca or caBundle, which would check nothing",fieldPath=".insecureSkipVerify",reason="FieldValueForbidden"
@@ -53,6 +56,7 @@ type TLSConfig struct {
 	// The certificates of the authorities that are trusted, in PEM, encoded in base64.
 	// Without it and ca the system's authorities are trusted.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	CABundle []byte `json:"caBundle,omitempty"`
 
@@ -70,6 +74,7 @@ type TLSConfig struct {
 
 	// The name that the server's certificate must have. The default is the host of the address.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 	ServerName string `json:"serverName,omitempty"`

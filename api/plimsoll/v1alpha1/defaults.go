@@ -7,9 +7,12 @@ const (
 	DefaultInitialCooldownSeconds = 0
 	DefaultFailureDurationSeconds = 180
 	DefaultTimeZone               = "Etc/UTC"
+	DefaultRampSeconds            = 0
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
+	DefaultScalerIntervalSeconds  = 30
+	DefaultScalerTimeoutSeconds   = 10
 	DefaultPodTimeoutSeconds      = 5
 	DefaultPodWindowSeconds       = 15
 )
@@ -27,6 +30,7 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	setEmpty(&spec.Mode, ModeActive)
 	for i := range spec.Schedules {
 		setEmpty(&spec.Schedules[i].TimeZone, DefaultTimeZone)
+		setDefault(&spec.Schedules[i].RampSeconds, DefaultRampSeconds)
 	}
 	if z := spec.ScaleToZero; z != nil {
 		setDefault(&z.CooldownSeconds, DefaultCooldownSeconds)
@@ -59,6 +63,14 @@ func (m *MetricSpec) setDefaults() {
 	if s := m.ExternalScaler; s != nil {
 		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
 		setEmpty(&s.Delivery, PushDelivery)
+		setEmpty(&s.Transport, PlaintextTransport)
+	}
+	if s := m.Scaler; s != nil {
+		setDefault(&s.IntervalSeconds, DefaultScalerIntervalSeconds)
+		setDefault(&s.TimeoutSeconds, DefaultScalerTimeoutSeconds)
+		if s.AuthenticationRef != nil {
+			setEmpty(&s.AuthenticationRef.Kind, NamespacedTriggerAuthentication)
+		}
 	}
 }
 

@@ -2,11 +2,10 @@ package v1alpha1
 
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // MetricSpec is one metric with its name and its target. It has the field that its type
-// names, and no other of the eight.
+// names, and no other of the nine.
 //
 // +kubebuilder:validation:XValidation:rule=`self.type != 'Resource' || has(self.resource)`,message="must be set where type is Resource",fieldPath=".resource",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Resource' || !has(self.resource)`,message="may be set only where type is Resource",fieldPath=".resource",reason="FieldValueForbidden"
@@ -24,6 +23,8 @@ import (
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Prometheus' || !has(self.prometheus)`,message="may be set only where type is Prometheus",fieldPath=".prometheus",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`self.type != 'ExternalScaler' || has(self.externalScaler)`,message="must be set where type is ExternalScaler",fieldPath=".externalScaler",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'ExternalScaler' || !has(self.externalScaler)`,message="may be set only where type is ExternalScaler",fieldPath=".externalScaler",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Scaler' || has(self.scaler)`,message="must be set where type is Scaler",fieldPath=".scaler",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Scaler' || !has(self.scaler)`,message="may be set only where type is Scaler",fieldPath=".scaler",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External', 'Prometheus']`,message="may be set only where type is Object, External or Prometheus",fieldPath=".activationValue",reason="FieldValueForbidden"
 type MetricSpec struct {
 	// The name of the metric within this object, by which status, conditions, events and
@@ -74,6 +75,10 @@ type MetricSpec struct {
 	// +optional
 	ExternalScaler *ExternalScalerMetricSource `json:"externalScaler,omitempty"`
 
+	// A metric of one of KEDA's scalers, such as the length of a queue in Redis or RabbitMQ. It needs plimsoll-scalers.
+	// +optional
+	Scaler *ScalerMetricSource `json:"scaler,omitempty"`
+
 	// The proposal of the metric while it cannot be read. Without it the metric proposes nothing, and the replica count is
 	// not lowered in that time.
 	// +optional
@@ -81,8 +86,8 @@ type MetricSpec struct {
 
 	// The metric is active above this value: it keeps the last replica, and brings the first one back. The default is 0.
 	// It may be set beside scaleToZero, where type is Object, External or Prometheus. It is compared with the metric's
-	// total, also where the target is an average. The scaler of an ExternalScaler metric reports itself whether the metric
-	// is active.
+	// total, also where the target is an average. The scaler of an ExternalScaler or Scaler metric reports itself whether
+	// the metric is active.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
@@ -90,7 +95,7 @@ type MetricSpec struct {
 
 // MetricSourceType is the source of a metric.
 //
-// +kubebuilder:validation:Enum=Resource;ContainerResource;Pods;Object;External;PodEndpoint;Prometheus;ExternalScaler
+// +kubebuilder:validation:Enum=Resource;ContainerResource;Pods;Object;External;PodEndpoint;Prometheus;ExternalScaler;Scaler
 type MetricSourceType string
 
 // The sources of metrics.
@@ -103,6 +108,7 @@ const (
 	PodEndpointMetricSourceType       MetricSourceType = "PodEndpoint"
 	PrometheusMetricSourceType        MetricSourceType = "Prometheus"
 	ExternalScalerMetricSourceType    MetricSourceType = "ExternalScaler"
+	ScalerMetricSourceType            MetricSourceType = "Scaler"
 )
 
 // ResourceMetricSource is CPU, memory, or another resource of the pods.
@@ -181,9 +187,9 @@ type MetricIdentifier struct {
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Name string `json:"name"`
 
-	// The series of the metric, by their labels. Without it all series count.
+	// The series of the metric, by their labels. Without it, or if it is empty, all series count.
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 }
 
 // MetricTarget is the target value of a metric. It has the value that its type names, and no other.
@@ -291,9 +297,10 @@ func (m *MetricSpec) Target() *MetricTarget {
 		return &m.PodEndpoint.Target
 	case m.Prometheus != nil:
 		return &m.Prometheus.Target
-	case m.ExternalScaler != nil && m.ExternalScaler.Target.HasValue():
-		t := m.ExternalScaler.Target
-		return &MetricTarget{Type: t.Type, Value: t.Value, AverageValue: t.AverageValue}
+	case m.ExternalScaler != nil:
+		return m.ExternalScaler.Target.whole()
+	case m.Scaler != nil:
+		return m.Scaler.Target.whole()
 	default:
 		return nil
 	}

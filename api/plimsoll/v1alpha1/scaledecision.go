@@ -7,7 +7,8 @@ import (
 // ScaleDecision is a decision as KEP-6107 proposes it for the status of a HorizontalPodAutoscaler: its fields and words
 // are the KEP's, so that tools for the one read the other.
 type ScaleDecision struct {
-	// When the decision was first made. Later decisions that mean the same do not change it.
+	// When the decision was first made. Later decisions with the same counts, metrics, reasons and constraints do not
+	// change it.
 	Time metav1.Time `json:"time"`
 
 	// The generation of the object that was decided on.
@@ -34,20 +35,17 @@ type ScaleDecision struct {
 	// +listType=atomic
 	Metrics []ScaleDecisionMetric `json:"metrics,omitempty"`
 
-	// The constraints on the recommendation.
+	// The constraints on the recommendation: MinReplicas, MaxReplicas, Stabilization, Tolerance, ScalingPolicy or
+	// InvalidMetricGuard.
 	// +optional
 	// +listType=atomic
 	Constraints []ScaleDecisionConstraint `json:"constraints,omitempty"`
 }
 
-// ScaleDecisionReason is the origin of the count of a decision.
-//
-// +kubebuilder:validation:Enum=MetricRecommendation;WithinTolerance;Stabilized;PolicyLimited;ReplicaLimit;InvalidMetrics;RecommendationFailed
+// ScaleDecisionReason is the origin of the count of a decision. Clients must expect others than those of today.
 type ScaleDecisionReason string
 
-// ScaleDecisionConstraint is a constraint on the recommendation.
-//
-// +kubebuilder:validation:Enum=MinReplicas;MaxReplicas;Stabilization;Tolerance;ScalingPolicy;InvalidMetricGuard
+// ScaleDecisionConstraint is a constraint on the recommendation. Clients must expect others than those of today.
 type ScaleDecisionConstraint string
 
 // ScaleDecisionMetric is the result of a metric in a decision.
@@ -62,11 +60,9 @@ type ScaleDecisionMetric struct {
 
 	// Used: the count follows from this metric. Valid: it could be computed. Invalid: it
 	// could not.
-	// +kubebuilder:validation:Enum=Used;Valid;Invalid
 	Status string `json:"status"`
 
 	// The reason: Computed, FetchFailed, InvalidMetricValue, NoMatchingPods, or SkippedScaleDown if it proposes fewer
 	// replicas and another metric is Invalid.
-	// +kubebuilder:validation:Enum=Computed;FetchFailed;InvalidMetricValue;NoMatchingPods;SkippedScaleDown
 	Reason string `json:"reason"`
 }

@@ -86,8 +86,9 @@ type Schedule struct {
 
 	// How long before the start the limits begin to change, in seconds, up to a day: the
 	// fewest replicas rise, and the most fall, step by step, so that the schedule's are
-	// reached at the start. Without it, or with 0, they change at the start.
+	// reached at the start. The default is 0: they change at the start.
 	// +optional
+	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
 	RampSeconds *int32 `json:"rampSeconds,omitempty"`

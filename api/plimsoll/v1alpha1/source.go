@@ -8,7 +8,7 @@ import (
 // PodEndpointMetricSource is a metric that each of the pods exposes itself, as
 // Prometheus text or OpenMetrics.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'https')`,message="may be set only where scheme is https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'https') || (!has(self.tlsConfig.caBundle) && !has(self.tlsConfig.ca) && !has(self.tlsConfig.cert) && !has(self.tlsConfig.key) && !has(self.tlsConfig.serverName) && (!has(self.tlsConfig.insecureSkipVerify) || !self.tlsConfig.insecureSkipVerify))`,message="may be set only where scheme is https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
 type PodEndpointMetricSource struct {
 	// The port: the name of a container port, or a number.
@@ -21,6 +21,7 @@ type PodEndpointMetricSource struct {
 	// The path of the request, with its query if there is one. The default is /metrics.
 	// +optional
 	// +kubebuilder:default=/metrics
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*([?]([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$`
 	Path string `json:"path,omitempty"`
@@ -32,8 +33,7 @@ type PodEndpointMetricSource struct {
 
 	// The metric, named as the pods expose it, such as http_requests_total. The values of all series of a pod that the
 	// selector matches are summed. Each histogram or summary has metrics with the suffixes _count and _sum.
-	// +kubebuilder:validation:XValidation:rule=`self.name.matches('^[a-zA-Z_:][a-zA-Z0-9_:]*$')`,message="must have letters, digits, '_' and ':' only, and not begin with a digit",fieldPath=".name"
-	Metric MetricIdentifier `json:"metric"`
+	Metric SeriesIdentifier `json:"metric"`
 
 	// Gauge: the value itself counts. Rate: the metric is a counter, and its increase per second counts. There is no
 	// default: a counter that is read as a gauge grows forever.
@@ -119,12 +119,13 @@ const (
 // PrometheusMetricSource is the result of a query to Prometheus, or to a server with the
 // same API.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || self.serverAddress.startsWith('https://')`,message="may be set only where serverAddress begins with https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || self.serverAddress.startsWith('https://') || (!has(self.tlsConfig.caBundle) && !has(self.tlsConfig.ca) && !has(self.tlsConfig.cert) && !has(self.tlsConfig.key) && !has(self.tlsConfig.serverName) && (!has(self.tlsConfig.insecureSkipVerify) || !self.tlsConfig.insecureSkipVerify))`,message="may be set only where serverAddress begins with https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
 type PrometheusMetricSource struct {
 	// The URL of the server, such as http://prometheus.monitoring.svc:9090, with a path if
 	// the API is below one. It must be a Service of this object's namespace, or one that the
 	// controller's flag --metric-server permits.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^https?://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[[][0-9A-Fa-f:.]+])(:[0-9]{1,5})?(/([A-Za-z0-9._~!$&()*+,;=:/-]|%[0-9A-Fa-f]{2})*)?$') && isURL(self) && (url(self).getPort() == '' || (int(url(self).getPort()) >= 1 && int(url(self).getPort()) <= 65535))`,message="must be an http or https URL without user, query and fragment"
 	ServerAddress string `json:"serverAddress"`
@@ -162,6 +163,7 @@ type PrometheusMetricSource struct {
 	// The value of the query parameter namespace, which proxies before Prometheus require, such as those of OpenShift and
 	// prom-label-proxy. Without it the parameter is not sent.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	NamespaceParameter string `json:"namespaceParameter,omitempty"`
@@ -171,6 +173,7 @@ type PrometheusMetricSource struct {
 	// deny_partial_response=1 (VictoriaMetrics) are sent: such a server then refuses a query that it can answer only in
 	// part. Named here with an empty value, they are not sent.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*(&[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*)*$`
 	// +kubebuilder:validation:XValidation:rule=`!self.matches('(^|&)(query|time|timeout|namespace)=')`,message="may not have query, time, timeout and namespace: these are other fields, or Plimsoll's own"
@@ -222,9 +225,12 @@ const (
 
 // ExternalScalerMetricSource is a metric of a server with KEDA's gRPC protocol for external scalers. The server also
 // reports whether the metric is active.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.transport) && self.transport == 'TLS') || (!has(self.tlsConfig.caBundle) && !has(self.tlsConfig.ca) && !has(self.tlsConfig.cert) && !has(self.tlsConfig.key) && !has(self.tlsConfig.serverName) && (!has(self.tlsConfig.insecureSkipVerify) || !self.tlsConfig.insecureSkipVerify))`,message="may be set only where transport is TLS",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 type ExternalScalerMetricSource struct {
 	// The scaler, as HOST:PORT. It must be a Service of this object's namespace, or one
 	// that the controller's flag --metric-server permits.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|[[][0-9a-fA-F:.]+]):[0-9]{1,5}$') && int(self.substring(self.lastIndexOf(':') + 1)) >= 1 && int(self.substring(self.lastIndexOf(':') + 1)) <= 65535`,message="must be a host and a port, such as my-scaler:9090"
 	ScalerAddress string `json:"scalerAddress"`
@@ -238,6 +244,7 @@ type ExternalScalerMetricSource struct {
 
 	// The name of one of the scaler's metrics. It is required if the scaler has several.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	MetricName string `json:"metricName,omitempty"`
 
@@ -260,8 +267,14 @@ type ExternalScalerMetricSource struct {
 	// +kubebuilder:default=Push
 	Delivery Delivery `json:"delivery,omitempty"`
 
-	// The presence of this field enables TLS, also if it is empty: then the system's certificate authorities are trusted.
-	// Without it the connection is not encrypted.
+	// How the connection is secured. Plaintext, the default: it is not. TLS: it is encrypted, and the scaler's certificate
+	// is verified.
+	// +optional
+	// +kubebuilder:default=Plaintext
+	Transport Transport `json:"transport,omitempty"`
+
+	// The verification of the scaler's certificate. It may be set only where transport is TLS. Without it the system's
+	// certificate authorities are trusted.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
@@ -291,6 +304,14 @@ func (t *ExternalScalerTarget) HasValue() bool {
 	return t != nil && (t.Value != nil || t.AverageValue != nil)
 }
 
+// whole returns the target as other metrics have it; nil without a value.
+func (t *ExternalScalerTarget) whole() *MetricTarget {
+	if !t.HasValue() {
+		return nil
+	}
+	return &MetricTarget{Type: t.Type, Value: t.Value, AverageValue: t.AverageValue}
+}
+
 // Delivery is the way in which a scaler reports that its metric is active.
 //
 // +kubebuilder:validation:Enum=Poll;Push
@@ -302,4 +323,17 @@ const (
 	PollDelivery Delivery = "Poll"
 	// PushDelivery polls it, and accepts reports between two polls.
 	PushDelivery Delivery = "Push"
+)
+
+// Transport is how a connection is secured.
+//
+// +kubebuilder:validation:Enum=Plaintext;TLS
+type Transport string
+
+// The ways of securing a connection.
+const (
+	// PlaintextTransport does not encrypt the connection.
+	PlaintextTransport Transport = "Plaintext"
+	// TLSTransport encrypts it, and verifies the server's certificate.
+	TLSTransport Transport = "TLS"
 )

@@ -173,9 +173,7 @@ type Proposal struct {
 	Replicas int32 `json:"replicas"`
 }
 
-// ProposalSource is the source of a proposed replica count.
-//
-// +kubebuilder:validation:Enum=Surge;Schedule;Fallback;Forecast
+// ProposalSource is the source of a proposed replica count. Clients must expect others than those of today.
 type ProposalSource string
 
 // The sources of proposed replica counts.
@@ -209,11 +207,7 @@ type Next struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// The replica count from then on, if it is known.
-	// +optional
-	Replicas *int32 `json:"replicas,omitempty"`
-
-	// The change in a sentence.
+	// The schedule or metric that changes it.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

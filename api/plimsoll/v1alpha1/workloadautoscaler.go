@@ -55,15 +55,16 @@ type WorkloadAutoscalerList struct {
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas <= self.maxReplicas`,message="must be greater than or equal to minReplicas",fieldPath=".maxReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || has(self.scaleToZero)`,message="must be at least 1 without scaleToZero",fieldPath=".minReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.scaleToZero) || (has(self.minReplicas) && self.minReplicas == 0)`,message="may be set only where minReplicas is 0",fieldPath=".scaleToZero",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler'])`,message="must be at least 1 where there are metrics, but no Object, External, Prometheus or ExternalScaler metric",fieldPath=".minReplicas"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler', 'Scaler'])`,message="must be at least 1 where there are metrics, but no Object, External, Prometheus, ExternalScaler or Scaler metric",fieldPath=".minReplicas"
 // +kubebuilder:validation:XValidation:rule=`(has(self.metrics) && size(self.metrics) > 0) || (has(self.schedules) && size(self.schedules) > 0)`,message="must have a metric where there are no schedules",fieldPath=".metrics",reason="FieldValueRequired"
-// +kubebuilder:validation:XValidation:rule=`has(self.scaleToZero) || !has(self.metrics) || self.metrics.all(m, !has(m.activationValue))`,message="may have an activationValue only beside scaleToZero",fieldPath=".metrics",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || self.metrics.all(m, !has(m.fallback) || !has(m.fallback.replicas) || m.fallback.replicas <= self.maxReplicas)`,message="must have no fallback.replicas above the maxReplicas of the object",fieldPath=".metrics"
-// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.schedules) || self.schedules.all(s, !has(s.maxReplicas) || s.maxReplicas >= self.minReplicas)`,message="must have no maxReplicas below the minReplicas of the object",fieldPath=".schedules"
-// +kubebuilder:validation:XValidation:rule=`!has(self.schedules) || self.schedules.all(s, !has(s.minReplicas) || s.minReplicas <= self.maxReplicas)`,message="must have no minReplicas above the maxReplicas of the object",fieldPath=".schedules"
-// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.schedules) || self.schedules.all(s, !has(s.minReplicas) || s.minReplicas >= self.minReplicas)`,message="must have no minReplicas below that of the object, which a schedule cannot lower",fieldPath=".schedules"
-// +kubebuilder:validation:XValidation:rule=`!has(self.schedules) || self.schedules.all(s, !has(s.maxReplicas) || s.maxReplicas <= self.maxReplicas)`,message="must have no maxReplicas above that of the object, which a schedule cannot raise",fieldPath=".schedules"
-// +kubebuilder:validation:XValidation:rule=`(has(self.metrics) && size(self.metrics) > 0) || !has(self.schedules) || self.schedules.exists(s, has(s.minReplicas))`,message="must have one with minReplicas where there are no metrics",fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`has(self.scaleToZero) || !has(self.metrics) || self.metrics.all(m, !has(m.activationValue))`,messageExpression=`'spec.metrics[#].activationValue may be set only beside scaleToZero'.replace('#', string(self.metrics.indexOf(self.metrics.filter(e, has(e.activationValue))[0])))`,fieldPath=".metrics",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || self.metrics.all(m, !has(m.fallback) || !has(m.fallback.replicas) || m.fallback.replicas <= self.maxReplicas)`,messageExpression=`'spec.metrics[#].fallback.replicas must be less than or equal to spec.maxReplicas'.replace('#', string(self.metrics.indexOf(self.metrics.filter(e, has(e.fallback) && has(e.fallback.replicas) && e.fallback.replicas > self.maxReplicas)[0])))`,fieldPath=".metrics"
+// +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || self.metrics.filter(m, has(m.podEndpoint) && has(m.podEndpoint.path) && !self.metrics.exists(o, o.name < m.name && has(o.podEndpoint) && has(o.podEndpoint.path) && o.podEndpoint.path == m.podEndpoint.path)).size() <= 10`,message="must have PodEndpoint metrics on at most 10 different paths",fieldPath=".metrics"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.schedules) || self.schedules.all(s, !has(s.maxReplicas) || s.maxReplicas >= self.minReplicas)`,messageExpression=`'spec.schedules[#].maxReplicas must be greater than or equal to spec.minReplicas'.replace('#', string(self.schedules.indexOf(self.schedules.filter(e, has(e.maxReplicas) && e.maxReplicas < self.minReplicas)[0])))`,fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`!has(self.schedules) || self.schedules.all(s, !has(s.minReplicas) || s.minReplicas <= self.maxReplicas)`,messageExpression=`'spec.schedules[#].minReplicas must be less than or equal to spec.maxReplicas'.replace('#', string(self.schedules.indexOf(self.schedules.filter(e, has(e.minReplicas) && e.minReplicas > self.maxReplicas)[0])))`,fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.schedules) || self.schedules.all(s, !has(s.minReplicas) || s.minReplicas >= self.minReplicas)`,messageExpression=`'spec.schedules[#].minReplicas must be greater than or equal to spec.minReplicas, which a schedule cannot lower'.replace('#', string(self.schedules.indexOf(self.schedules.filter(e, has(e.minReplicas) && e.minReplicas < self.minReplicas)[0])))`,fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`!has(self.schedules) || self.schedules.all(s, !has(s.maxReplicas) || s.maxReplicas <= self.maxReplicas)`,messageExpression=`'spec.schedules[#].maxReplicas must be less than or equal to spec.maxReplicas, which a schedule cannot raise'.replace('#', string(self.schedules.indexOf(self.schedules.filter(e, has(e.maxReplicas) && e.maxReplicas > self.maxReplicas)[0])))`,fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`(has(self.metrics) && size(self.metrics) > 0) || !has(self.schedules) || size(self.schedules) == 0 || self.schedules.exists(s, has(s.minReplicas))`,message="must have one with minReplicas where there are no metrics",fieldPath=".schedules"
 // +kubebuilder:validation:XValidation:rule=`!has(self.paused) || (has(self.mode) && self.mode == 'Paused')`,message="may be set only where mode is Paused",fieldPath=".paused",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.paused) || self.paused.replicas <= self.maxReplicas`,message="must be less than or equal to maxReplicas",fieldPath=".paused.replicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.forecast) || (has(self.metrics) && size(self.metrics) > 0)`,message="may be set only where there are metrics",fieldPath=".forecast",reason="FieldValueForbidden"
@@ -76,7 +77,7 @@ type WorkloadAutoscalerSpec struct {
 	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef"`
 
 	// The fewest replicas. The default is 1. 0 needs scaleToZero, and either a metric of type
-	// Object, External, Prometheus or ExternalScaler, or schedules and no metrics.
+	// Object, External, Prometheus, ExternalScaler or Scaler, or schedules and no metrics.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -196,6 +197,7 @@ type CrossVersionObjectReference struct {
 
 	// The API group and version of the object, such as apps/v1.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^[^/]*(/[^/]*)?$')`,message="must be a version, or a group and a version as in apps/v1"
 	APIVersion string `json:"apiVersion,omitempty"`

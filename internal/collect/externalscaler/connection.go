@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"sync"
@@ -140,7 +139,7 @@ func (c *connection) connect(ctx context.Context) (net.Conn, error) {
 func (c *connection) check(ctx context.Context) error {
 	material, err := c.auth.Get(ctx)
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("tlsConfig: no response within %s", timeout)
+		return errors.New("tlsConfig: no response in time")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,6 +26,8 @@ const (
 )
 
 var (
+	errNoScalers = errors.New("plimsoll-scalers reads metrics of type Scaler, and this controller has no " +
+		"--scalers-address")
 	errTooMany = errors.New("scalerAddress: there are too many connections to scalers; " +
 		"metrics with the same scalerAddress and tlsConfig share some")
 	errTooManyOwn = fmt.Errorf("%w (%d, the most for a namespace)", errTooMany, maxConnections)
@@ -52,8 +54,17 @@ func newPool(config *Config) *pool {
 	}
 }
 
-func targetFor(key observe.Key, spec *sources.ExternalScaler) clientauth.Target {
-	return clientauth.Target{Namespace: key.Namespace, Host: spec.Address, IsTLS: spec.IsTLS, TLS: spec.TLS}
+func (c *Config) targetFor(key observe.Key, spec *sources.ExternalScaler) (clientauth.Target, error) {
+	switch {
+	case !spec.IsScaler:
+		return clientauth.Target{Namespace: key.Namespace, Host: spec.Address, IsTLS: spec.IsTLS, TLS: spec.TLS}, nil
+	case c.Scalers.Address == "":
+		return clientauth.Target{}, errNoScalers
+	}
+	return clientauth.Target{
+		Namespace: key.Namespace, Host: c.Scalers.Address, IsTLS: c.Scalers.CABundle != "",
+		TLS: sources.TLS{CABundle: c.Scalers.CABundle},
+	}, nil
 }
 
 // acquire returns a connection with room for one more metric.

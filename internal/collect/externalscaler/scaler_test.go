@@ -231,7 +231,9 @@ var worker = observe.WLA("team-a", "worker")
 
 // spec is a metric of a scaler with an interval of five seconds.
 func spec() *sources.ExternalScaler {
-	return &sources.ExternalScaler{Address: "scaler:6000", Interval: 5 * time.Second, IsPushed: true}
+	return &sources.ExternalScaler{
+		Address: "scaler:6000", Interval: 5 * time.Second, Timeout: 3 * time.Second, IsPushed: true,
+	}
 }
 
 // look sets one metric of an object, and returns its latest result.

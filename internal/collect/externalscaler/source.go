@@ -34,8 +34,18 @@ type Config struct {
 	Dial func(ctx context.Context, namespace, host string, port uint16) (net.Conn, error)
 	// Lookup reads the Secrets of a tlsConfig; nil if Secrets are not read.
 	Lookup clientauth.Lookup
+	// Scalers is the server of metrics of type Scaler.
+	Scalers Scalers
 	// Registerer registers the source's metrics; nil for none.
 	Registerer prometheus.Registerer
+}
+
+// Scalers is plimsoll-scalers.
+type Scalers struct {
+	// Address is a host and a port; empty if there is none.
+	Address string
+	// CABundle has the authorities of its certificate, in PEM. Without any the connection is not encrypted.
+	CABundle string
 }
 
 // Source reads the metrics of external scalers. It may be used by many goroutines.
@@ -140,7 +150,7 @@ func (s *Source) startLocked(m *subscription) {
 	if r == nil || m.cancel != nil || m.isOver {
 		return
 	}
-	c, err := r.pool.acquire(targetFor(m.key, &m.spec))
+	c, err := r.acquire(m)
 	if err != nil {
 		m.answer = sources.Answer{Err: err, Asked: time.Now()}
 		if errors.Is(err, errTooMany) {
@@ -149,6 +159,15 @@ func (s *Source) startLocked(m *subscription) {
 		return
 	}
 	m.cancel = r.poll(m, c)
+}
+
+// acquire returns the metric's connection.
+func (r *running) acquire(m *subscription) (*connection, error) {
+	target, err := r.pool.config.targetFor(m.key, &m.spec)
+	if err != nil {
+		return nil, err
+	}
+	return r.pool.acquire(target)
 }
 
 // retry starts the metrics that wait for a connection, as far as there may be more.

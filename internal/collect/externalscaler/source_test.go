@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) {
 				n.serve(t, "team-a/scaler", q)
 				s, notices, _ := run(t, Config{Dial: n.dial})
 				look(s)
-				settle(timeout)
+				settle(3 * time.Second)
 				answer := look(s)
 				if answer.IsPending || answer.Err == nil || answer.Series != nil || answer.Activity != c.activity {
 					t.Fatalf("%+v", answer)
@@ -285,7 +285,7 @@ func TestPushWithoutValues(t *testing.T) {
 		if answer := look(s); !answer.IsPending || answer.Activity != metric.Active || len(notices.pushes(worker)) != 1 {
 			t.Errorf("%+v", answer)
 		}
-		settle(timeout)
+		settle(3 * time.Second)
 		if answer := look(s); answer.IsPending || answer.Err == nil || answer.Activity != metric.Active {
 			t.Errorf("%+v", answer)
 		}

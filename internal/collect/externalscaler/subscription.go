@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// timeout bounds the calls of one poll.
-	timeout = 3 * time.Second
 	// targetAge is how long the scaler's own target is cached. KEDA requests it as often as the HPA does.
 	targetAge = 15 * time.Second
 	// minHold is the shortest time for which a push keeps the metric active.
@@ -114,7 +112,7 @@ func (m *subscription) poll(ctx context.Context, c *connection) {
 // pollOnce polls the scaler once. Activity and values are independent: an active scaler wakes its target even without a
 // value.
 func (m *subscription) pollOnce(ctx context.Context, c *connection, began time.Time) sources.Answer {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, m.spec.Timeout)
 	defer cancel()
 	answer := sources.Answer{Asked: began}
 	if answer.Err = c.check(ctx); answer.Err != nil {
@@ -140,7 +138,7 @@ func (m *subscription) requestActivity(ctx context.Context, c *connection) (metr
 	response, err := c.scaler.IsActive(ctx, m.ref)
 	switch {
 	case err != nil:
-		return metric.ActivityUnknown, describe("IsActive", err, c.why())
+		return metric.ActivityUnknown, m.describe("IsActive", err, c.why())
 	case response.GetResult():
 		return metric.Active, nil
 	default:
@@ -155,7 +153,7 @@ func (m *subscription) requestValues(ctx context.Context, c *connection) ([]floa
 	}
 	response, err := c.scaler.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: m.ref, MetricName: own.name})
 	if err != nil {
-		return nil, target{}, describe("GetMetrics", err, c.why())
+		return nil, target{}, m.describe("GetMetrics", err, c.why())
 	}
 	series, err := seriesOf(response)
 	return series, own, err
@@ -172,7 +170,7 @@ func (m *subscription) ownTarget(ctx context.Context, c *connection) (target, er
 	}
 	response, err := c.scaler.GetMetricSpec(ctx, m.ref)
 	if err != nil {
-		return target{}, describe("GetMetricSpec", err, c.why())
+		return target{}, m.describe("GetMetricSpec", err, c.why())
 	}
 	own, err := targetOf(&m.spec, response)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -13,14 +14,17 @@ import (
 
 // describe returns the error of a call. It drops the scaler's text: its author is untrusted, and it would get into
 // events, logs and the object's status. failure is the reason why there is no connection, if it is known.
-func describe(call string, err, failure error) error {
+func (m *subscription) describe(call string, err, failure error) error {
+	if m.spec.IsScaler {
+		return m.describeScaler(err, failure)
+	}
 	switch code := status.Code(err); {
 	case code == codes.Unavailable && failure != nil:
 		return fmt.Errorf("scalerAddress: %w", failure)
 	case code == codes.DeadlineExceeded && failure != nil:
-		return fmt.Errorf("scalerAddress: no connection within %s: %w", timeout, failure)
+		return fmt.Errorf("scalerAddress: no connection within %s: %w", m.spec.Timeout, failure)
 	case code == codes.DeadlineExceeded:
-		return fmt.Errorf("%s: no response within %s", call, timeout)
+		return fmt.Errorf("%s: no response within %s", call, m.spec.Timeout)
 	case code == codes.Unavailable:
 		return fmt.Errorf("%s: %s: the scaler is not ready, or is no gRPC server with or without TLS as in tlsConfig",
 			call, code)
@@ -29,6 +33,33 @@ func describe(call string, err, failure error) error {
 	default:
 		return fmt.Errorf("%s: %s", call, code)
 	}
+}
+
+// describeScaler returns the error of a call to plimsoll-scalers, with its text: it says why the scaler fails, and hides
+// credentials itself.
+func (m *subscription) describeScaler(err, failure error) error {
+	switch code := status.Code(err); {
+	case (code == codes.Unavailable || code == codes.DeadlineExceeded) && failure != nil:
+		return fmt.Errorf("plimsoll-scalers: %w", failure)
+	case code == codes.Unavailable:
+		return errors.New("plimsoll-scalers is not ready")
+	case code == codes.DeadlineExceeded:
+		return fmt.Errorf("no response within %s (timeoutSeconds)", m.spec.Timeout)
+	case code == codes.FailedPrecondition || code == codes.NotFound || code == codes.InvalidArgument:
+		return errors.New(oneLine(status.Convert(err).Message()))
+	default:
+		return fmt.Errorf("plimsoll-scalers: %s", code)
+	}
+}
+
+// oneLine returns the text in one line of bounded length, without bytes that are no text.
+func oneLine(text string) string {
+	const most = 320
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return text
 }
 
 // describeHandshake returns the error of a TLS handshake, without text from the certificate.

@@ -47,7 +47,7 @@ func TestKEDAsHPA(t *testing.T) {
 			if got.Reason != statusreport.AnotherAutoscaler || !strings.Contains(got.Message, "shop/keda-hpa-web") {
 				t.Errorf("%v", got)
 			}
-			if why := api.Get("web").Status.Summary.Reason; why != "waits for HPA keda-hpa-web to be removed" {
+			if why := api.Get("web").Status.Summary.Reason; why != "waits for HPA keda-hpa-web" {
 				t.Errorf("WHY is %q", why)
 			}
 			w.WantReplicas("web", 2, "KEDA's HPA has the target")

@@ -96,7 +96,7 @@ func refusalBecauseOf(rival observe.Key, target string, m mode.Mode) horizontal.
 		Reason: statusreport.AnotherAutoscaler,
 		Message: fmt.Sprintf("%s %s scales %s, and this WorkloadAutoscaler %s", rival.Kind, rival.NamespacedName, target,
 			later),
-		Summary: fmt.Sprintf("waits for %s %s to be removed", abbreviation, rival.Name),
+		Summary: fmt.Sprintf("waits for %s %s", abbreviation, rival.Name),
 	}
 }
 

@@ -112,7 +112,11 @@ func TestMigrationWarnsOfNothing(t *testing.T) {
 			w.Start(api.Serve)
 			w.Pass(horizontaltest.Period)
 			const reason = "TargetHasAnotherAutoscaler"
-			if got := horizontaltest.WorkloadCondition(api.Get("a"), "AbleToScale"); got.Reason != reason {
+			got := horizontaltest.WorkloadCondition(api.Get("a"), "AbleToScale")
+			if got.Reason != reason || (got.Status == metav1.ConditionFalse) != want {
+				t.Errorf("%q: %v", mark, got)
+			}
+			if got = horizontaltest.WorkloadCondition(api.Get("a"), "Ready"); got.Status != metav1.ConditionFalse || got.Reason != reason {
 				t.Errorf("%q: %v", mark, got)
 			}
 			if isWarned := w.HasEvent(reason); isWarned != want {

@@ -167,7 +167,7 @@ func requestsSpec(plan Plan, port int) (plimsollv1alpha1.WorkloadAutoscalerSpec,
 		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
 			Port:      intstr.FromInt32(int32(port)),
-			Metric:    plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
+			Metric:    plimsollv1alpha1.SeriesIdentifier{Name: "http_requests_total"},
 			ValueType: plimsollv1alpha1.RateValueType,
 			Target: plimsollv1alpha1.MetricTarget{
 				Type:         plimsollv1alpha1.AverageValueMetricType,

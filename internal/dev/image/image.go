@@ -9,6 +9,7 @@ package image
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -26,11 +27,10 @@ const DefaultTag = "ghcr.io/plimsoll-dev/plimsoll:dev"
 // restricted Pod Security standard.
 const user = "65532:65532"
 
-// entrypoint is the path of the program in the image.
-const entrypoint = "/plimsoll"
+// name is the program's, unless the Source has another.
+const name = "plimsoll"
 
 var labels = map[string]string{
-	"org.opencontainers.image.title":       "plimsoll",
 	"org.opencontainers.image.description": "Pod autoscaling for Kubernetes",
 	"org.opencontainers.image.source":      "https://github.com/plimsoll-dev/plimsoll",
 	"org.opencontainers.image.licenses":    "Apache-2.0",
@@ -38,6 +38,8 @@ var labels = map[string]string{
 
 // Source is the source of an image's program.
 type Source struct {
+	// Name is that of the program, which is at the root of the image; empty for plimsoll.
+	Name string
 	// Version and Revision are labels: a release's version, and a Git commit. Without a revision there is no such label.
 	Version, Revision string
 	// Created is the time of the image and of all that is in it; the zero time means 1970.
@@ -60,6 +62,7 @@ func BuildFrom(program []byte, from *Source) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the program: %w", err)
 	}
+	entrypoint := "/" + from.name()
 	config := v1.Config{User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/", Labels: from.labels()}
 	files := append(slices.Clone(from.Files), File{Path: entrypoint, Content: program, Mode: 0o755})
 	return assemble(files, &v1.ConfigFile{
@@ -74,8 +77,12 @@ func (s *Source) created() time.Time {
 	return s.Created.UTC()
 }
 
+func (s *Source) name() string { return cmp.Or(s.Name, name) }
+
 func (s *Source) labels() map[string]string {
-	all := map[string]string{"org.opencontainers.image.version": s.Version}
+	all := map[string]string{
+		"org.opencontainers.image.version": s.Version, "org.opencontainers.image.title": s.name(),
+	}
 	if s.Revision != "" {
 		all["org.opencontainers.image.revision"] = s.Revision
 	}

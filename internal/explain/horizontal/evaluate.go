@@ -3,6 +3,7 @@ package horizontal
 import (
 	"fmt"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
@@ -29,6 +30,9 @@ type Result struct {
 	FollowUp horizontal.FollowUp
 	// IsHistoryUnknown is set if the history before the step is unknown.
 	IsHistoryUnknown bool
+
+	// earlier is the decision of an HPA's last step, which its status does not have.
+	earlier *plimsollv1alpha1.ScaleDecision
 }
 
 // Evaluate decides the step. It consumes the state of the last step; the step's own state or history replaces it. The
@@ -94,8 +98,9 @@ type Evaluator struct {
 }
 
 type carried struct {
-	uid   string
-	state horizontal.State
+	uid      string
+	state    horizontal.State
+	decision *plimsollv1alpha1.ScaleDecision
 }
 
 // NewEvaluator returns an Evaluator without history, like a controller that has just started.
@@ -109,12 +114,13 @@ func (e *Evaluator) Next(step *snapshothorizontal.Step) (Result, error) {
 	before, known := e.states[key]
 	a := step.Autoscaler()
 	if !known || before.uid != string(a.UID) && e.divergences.Has(divergence.HistoryByUID) {
-		before.state = observehorizontal.FirstState(a)
+		before = carried{state: observehorizontal.FirstState(a)}
 	}
 	result, state, err := Evaluate(step, before.state, e.divergences)
 	if err != nil {
 		return result, fmt.Errorf("%s %s: %w", key.Kind, key.NamespacedName, err)
 	}
-	e.states[key] = carried{uid: string(a.UID), state: state}
+	result.earlier = before.decision
+	e.states[key] = carried{uid: string(a.UID), state: state, decision: result.scaleDecision()}
 	return result, nil
 }

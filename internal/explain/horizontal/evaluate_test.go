@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
@@ -244,4 +245,30 @@ func explained(t *testing.T, step *snapshothorizontal.Step, set divergence.Set) 
 		t.Fatal(err)
 	}
 	return result, text.String()
+}
+
+// TestLastScaleDecisionIsTheStatuses: explain has the decision that the status has, with its time, while it means the same.
+func TestLastScaleDecisionIsTheStatuses(t *testing.T) {
+	text, err := os.ReadFile("testdata/wla-schedule.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := stepOf(t, string(text))
+	step.Workload.Generation = 3
+	decide := func() *plimsollv1alpha1.WorkloadAutoscalerStatus {
+		r, _, err := Evaluate(step, horizontal.State{}, divergence.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.statusOutput().workload
+	}
+	written := decide()
+	step.Workload.Status, step.Snapshot.Time = *written, step.Snapshot.Time.Add(time.Second)
+	if diff := cmp.Diff(written.LastScaleDecision, decide().LastScaleDecision); diff != "" || written.LastScaleDecision == nil {
+		t.Errorf("(-status +explain):\n%s", diff)
+	}
+	step.Scale.Spec.Replicas++
+	if other := decide().LastScaleDecision; other.Time.Equal(&written.LastScaleDecision.Time) {
+		t.Errorf("another decision has the time of the status: %+v", other)
+	}
 }

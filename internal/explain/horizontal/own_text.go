@@ -46,6 +46,8 @@ func (m ownMetric) readFrom() string {
 		return fmt.Sprintf("%s://POD:%s%s of each pod", scheme, e.Port.String(), path)
 	case spec.Prometheus != nil:
 		return prometheusText(spec.Prometheus)
+	case spec.Scaler != nil:
+		return "KEDA's scaler " + spec.Scaler.Type
 	default:
 		return spec.ExternalScaler.ScalerAddress
 	}

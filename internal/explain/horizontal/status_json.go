@@ -51,6 +51,12 @@ func (r *Result) statusOutput() StatusOutput {
 	}
 	return StatusOutput{
 		HorizontalPodAutoscalerStatus: observehorizontal.StatusOfHPA(a.HPA, &r.Status),
-		LastScaleDecision:             workloadstatus.DecisionOf(&r.Decision, a.Generation, nil),
+		LastScaleDecision:             r.scaleDecision(),
 	}
+}
+
+// scaleDecision returns the decision on an HPA in the form of KEP-6107, with the time of an earlier step whose decision
+// means the same.
+func (r *Result) scaleDecision() *plimsollv1alpha1.ScaleDecision {
+	return workloadstatus.DecisionOf(&r.Decision, r.Step.Autoscaler().Generation, r.earlier)
 }

@@ -117,7 +117,8 @@ func isNoise(b, a *condition.Condition) bool {
 	if b.Type != a.Type {
 		return false
 	}
-	isPossible := b.Status == condition.True && a.Status == condition.True
+	isPossible := b.Status == condition.True && a.Status == condition.True &&
+		(b.Reason == statusreport.AnotherAutoscaler) == (a.Reason == statusreport.AnotherAutoscaler)
 	return a.Type == statusreport.ScalingLimited || a.Type == statusreport.AbleToScale && isPossible
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -74,6 +75,27 @@ func TestChanges(t *testing.T) {
 				t.Errorf("moved %v, want %v", moved, tt.moved)
 			}
 		})
+	}
+}
+
+// TestAnotherAutoscalerIsUrgent: that the target has another autoscaler, or no longer, is no noise, although the condition
+// stays True: plimsoll migrate waits for it.
+func TestAnotherAutoscalerIsUrgent(t *testing.T) {
+	able := func(reason string) *statusOf {
+		s := shown()
+		s.Conditions[0].Type, s.Conditions[0].Reason = autoscalingv2.AbleToScale, reason
+		return s
+	}
+	for _, c := range []struct {
+		before, after string
+		isUrgent      bool
+	}{
+		{"ReadyForNewScale", statusreport.AnotherAutoscaler, true}, {statusreport.AnotherAutoscaler, "ReadyForNewScale", true},
+		{"ReadyForNewScale", "ScaleDownStabilized", false}, {statusreport.AnotherAutoscaler, statusreport.AnotherAutoscaler, false},
+	} {
+		if got := Urgent(of(able(c.before)), of(able(c.after))); got != c.isUrgent {
+			t.Errorf("%s, then %s: urgent %v", c.before, c.after, got)
+		}
 	}
 }
 

@@ -140,6 +140,8 @@ func measured(m *plimsollv1alpha1.MetricSpec) string {
 		return m.External.Metric.Name
 	case m.ExternalScaler != nil && m.ExternalScaler.MetricName != "":
 		return m.ExternalScaler.MetricName
+	case m.Scaler != nil:
+		return m.Scaler.Type
 	default:
 		return string(m.Type)
 	}

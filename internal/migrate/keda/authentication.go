@@ -79,7 +79,7 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 	for _, field := range slices.Sorted(maps.Keys(spec)) {
 		if field != "secretTargetRef" {
 			isWhole = false
-			r.Lose(at, "%s: spec.%s: Plimsoll reads credentials only from Secrets", to, field)
+			r.lack(at, "%s: spec.%s: Plimsoll reads credentials only from Secrets", to, field)
 		}
 	}
 	references, _, _ := unstructured.NestedSlice(spec, "secretTargetRef")
@@ -122,7 +122,7 @@ func (r *reader) credentials(
 		modes = r.trigger.Metadata["authMode"]
 	}
 	if _, isSecret := p.first("authModes", "authMode"); modes == "" && isSecret {
-		r.Lose(r.at+".authenticationRef", "authModes is in a Secret: write it into the trigger's metadata")
+		r.lack(r.at+".authenticationRef", "authModes is in a Secret: write it into the trigger's metadata")
 		return
 	}
 	if modes == "" || !isWhole {
@@ -164,7 +164,7 @@ func (r *reader) mode(mode string, p parameters, to *plimsollv1alpha1.Prometheus
 			config.Cert, config.Key = &plimsollv1alpha1.SecretSource{Secret: cert}, &plimsollv1alpha1.SecretSource{Secret: key}
 		}
 	default:
-		r.Lose(r.at+".metadata.authModes", "%q: a metric of type Prometheus has bearer, basic and tls", mode)
+		r.lack(r.at+".metadata.authModes", "%q: a metric of type Prometheus has bearer, basic and tls", mode)
 	}
 }
 
@@ -185,7 +185,7 @@ func (r *reader) trust(config *plimsollv1alpha1.TLSConfig, ca plimsollv1alpha1.S
 	config.CA = &plimsollv1alpha1.SecretSource{Secret: ca}
 }
 
-// scalerTLS reads how the connection to a scaler is encrypted.
+// scalerTLS reads how the certificate of a scaler is verified; nil if the connection is not encrypted.
 func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
 	p, _ := r.parameters()
 	ca, hasCA := p.first("caCert")

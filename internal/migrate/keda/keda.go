@@ -276,7 +276,7 @@ func hasFallback(t scaledobject.Trigger) bool {
 
 // isExternal reports whether the metric was an external one of KEDA's HPA.
 func isExternal(m *plimsollv1alpha1.MetricSpec) bool {
-	return m.External != nil || m.Prometheus != nil || m.ExternalScaler != nil
+	return m.External != nil || m.Prometheus != nil || m.ExternalScaler != nil || m.Scaler != nil
 }
 
 // zero sets the cooldown before the last replica is removed, and raises minReplicas if a WorkloadAutoscaler cannot

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
@@ -49,20 +50,22 @@ type reader struct {
 	// at is the path of the trigger.
 	at      string
 	trigger *scaledobject.Trigger
+	// lacks counts the fields that only KEDA's scaler has; lacking is the last one.
+	lacks   int
+	lacking string
 }
 
-// native converts a trigger to a metric that Plimsoll reads itself; false if there is none of this type.
-func (c *conversion) native(at string, i int, t *scaledobject.Trigger) bool {
-	r := reader{c, at, t}
+// native converts a trigger to a metric that Plimsoll reads itself.
+func (c *conversion) native(at string, i int, t *scaledobject.Trigger) {
+	r := reader{conversion: c, at: at, trigger: t}
 	switch t.Type {
 	case prometheusTrigger:
-		r.prometheus()
+		r.prometheusOrScaler(i)
 	case externalTrigger, externalPushTrigger:
-		r.scaler(i)
+		r.externalScaler(i)
 	default:
-		return false
+		r.scaler(i)
 	}
-	return true
 }
 
 // ignoredOfPrometheus has the fields of a prometheus trigger's metadata that this package reads, or that KEDA does not
@@ -107,13 +110,33 @@ func (r *reader) prometheus() {
 	r.credentials(p, server)
 	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
 		if !slices.Contains(ignoredOfPrometheus, key) {
-			r.Lose(r.at+".metadata."+key, "a metric of type Prometheus has nothing for it")
+			r.lack(r.at+".metadata."+key, "a metric of type Prometheus has nothing for it")
 		}
 	}
 	m := plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.PrometheusMetricSourceType, Prometheus: p}
 	r.activation(r.at, r.trigger, &m)
 	r.out().Metrics = append(r.out().Metrics, m)
 	r.noteServer(r.at+".metadata.serverAddress", hostPort(server))
+}
+
+// prometheusOrScaler converts to a metric of type Prometheus, unless that lacks something which KEDA's scaler has.
+func (r *reader) prometheusOrScaler(i int) {
+	findings, metrics, losses := r.Findings, r.out().Metrics, r.Losses()
+	r.Findings = slices.Clone(findings)
+	r.prometheus()
+	if r.lacking == "" || r.Losses()-losses > r.lacks {
+		return // Nothing is lost, or something that KEDA refuses too.
+	}
+	r.Findings, r.out().Metrics = findings, metrics
+	r.Note(r.lacking, "a metric of type Prometheus lacks this, so KEDA's scaler is used")
+	r.scaler(i)
+}
+
+// lack records a field that a metric of type Prometheus lacks, and KEDA's scaler has.
+func (r *reader) lack(field, format string, args ...any) {
+	r.Lose(field, format, args...)
+	r.lacking = field
+	r.lacks++
 }
 
 // serverOf parses the address of a server for a WorkloadAutoscaler.
@@ -174,6 +197,15 @@ func (r *reader) interval() *int32 {
 	return nil
 }
 
+// intervalOfScaler returns how often KEDA calls the scaler: at each poll, and without a cache at each request of the HPA.
+func (r *reader) intervalOfScaler() *int32 {
+	if interval := r.interval(); interval != nil {
+		return interval
+	}
+	most := int32(syncPeriod / time.Second)
+	return ptr.To(max(1, min(ptr.Deref(r.spec.PollingInterval, defaultPolling), most)))
+}
+
 // isSet reads a field that is true or false.
 func (r *reader) isSet(key string, byDefault bool) bool {
 	text := strings.TrimSpace(r.trigger.Metadata[key])
@@ -230,7 +262,7 @@ func (r *reader) tenant(p *plimsollv1alpha1.PrometheusMetricSource) {
 		known, isTenant := tenants[strings.ToLower(name)]
 		if value = strings.TrimSpace(value); !isTenant || value == "" || p.Tenant != nil {
 			// The value may be a secret.
-			r.Lose(r.at+".metadata.customHeaders", "%s: of the headers only %s or %s can be set", name,
+			r.lack(r.at+".metadata.customHeaders", "%s: of the headers only %s or %s can be set", name,
 				plimsollv1alpha1.ScopeOrgIDTenantHeader, plimsollv1alpha1.ThanosTenantHeader)
 			continue
 		}
@@ -241,7 +273,7 @@ func (r *reader) tenant(p *plimsollv1alpha1.PrometheusMetricSource) {
 // addressOfScaler matches the addresses that a WorkloadAutoscaler accepts.
 var addressOfScaler = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$`)
 
-func (r *reader) scaler(i int) {
+func (r *reader) externalScaler(i int) {
 	address := strings.TrimSpace(r.trigger.Metadata["scalerAddress"])
 	if !addressOfScaler.MatchString(address) {
 		r.Lose(r.at+".metadata.scalerAddress", "%q is not a host and a port, as my-scaler:9090", address)
@@ -254,21 +286,16 @@ func (r *reader) scaler(i int) {
 	if r.trigger.Type == externalPushTrigger {
 		s.Delivery = plimsollv1alpha1.PushDelivery
 	}
-	switch kind := plimsollv1alpha1.MetricTargetType(r.trigger.MetricType); kind {
-	case "", plimsollv1alpha1.AverageValueMetricType:
-	case plimsollv1alpha1.ValueMetricType:
-		s.Target = &plimsollv1alpha1.ExternalScalerTarget{Type: kind}
-	default:
-		r.Lose(r.at+".metricType", "%q: external metrics have AverageValue or Value", r.trigger.MetricType)
+	var ok bool
+	if s.Target, ok = r.targetOfScaler(); !ok {
 		return
 	}
-	s.TLSConfig = r.scalerTLS(address)
-	// For a single metric the name is not needed.
-	names := r.metricNames(i)
-	if len(names) <= 1 {
-		names = []string{""}
+	if config := r.scalerTLS(address); config != nil {
+		if s.Transport = plimsollv1alpha1.TLSTransport; sources.TLSOf(config) != (sources.TLS{}) {
+			s.TLSConfig = config
+		}
 	}
-	for _, name := range names {
+	for _, name := range r.namesToSelect(i) {
 		named := s
 		named.MetricName = name
 		r.out().Metrics = append(r.out().Metrics, plimsollv1alpha1.MetricSpec{
@@ -276,6 +303,52 @@ func (r *reader) scaler(i int) {
 		})
 	}
 	r.noteServer(r.at+".metadata.scalerAddress", address)
+}
+
+// scaler converts a trigger to a metric that plimsoll-scalers reads, with the scaler that KEDA has for it.
+func (r *reader) scaler(i int) {
+	s := plimsollv1alpha1.ScalerMetricSource{
+		Type: r.trigger.Type, Metadata: maps.Clone(r.trigger.Metadata), IntervalSeconds: r.intervalOfScaler(),
+	}
+	if to := referenceOf(r.trigger.AuthenticationRef); to.Name != "" {
+		s.AuthenticationRef = &plimsollv1alpha1.TriggerAuthenticationReference{
+			Name: to.Name, Kind: plimsollv1alpha1.TriggerAuthenticationKind(to.Kind),
+		}
+		r.Note(r.at+".authenticationRef", "the %s stays in use, so its definition must stay installed", to)
+	}
+	var ok bool
+	if s.Target, ok = r.targetOfScaler(); !ok {
+		return
+	}
+	for _, name := range r.namesToSelect(i) {
+		named := s
+		named.MetricName = name
+		r.out().Metrics = append(r.out().Metrics, plimsollv1alpha1.MetricSpec{
+			Type: plimsollv1alpha1.ScalerMetricSourceType, Scaler: &named,
+		})
+	}
+	r.Note(r.at, "%s: read by plimsoll-scalers, which must be installed, with KEDA's scaler", r.trigger.Type)
+}
+
+// targetOfScaler returns the target of a metric whose scaler knows the value.
+func (r *reader) targetOfScaler() (target *plimsollv1alpha1.ExternalScalerTarget, ok bool) {
+	switch kind := plimsollv1alpha1.MetricTargetType(r.trigger.MetricType); kind {
+	case "", plimsollv1alpha1.AverageValueMetricType:
+		return nil, true
+	case plimsollv1alpha1.ValueMetricType:
+		return &plimsollv1alpha1.ExternalScalerTarget{Type: kind}, true
+	default:
+		r.Lose(r.at+".metricType", "%q: external metrics have AverageValue or Value", r.trigger.MetricType)
+		return nil, false
+	}
+}
+
+// namesToSelect returns the names of the trigger's metrics. For a single metric the name is not needed.
+func (r *reader) namesToSelect(i int) []string {
+	if names := r.metricNames(i); len(names) > 1 {
+		return names
+	}
+	return []string{""}
 }
 
 // scalerMetadata returns the metadata for the scaler. The scaler gets the address from a field of its own.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
@@ -29,9 +28,11 @@ func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	case cronTrigger:
 		c.cron(at, i, t)
 	default:
-		if !c.IsNative || !c.native(at, i, t) {
-			c.external(at, i, t)
+		if c.IsNative {
+			c.native(at, i, t)
+			return
 		}
+		c.external(at, i, t)
 	}
 }
 
@@ -142,7 +143,9 @@ func (c *conversion) externalMetric(at string, t *scaledobject.Trigger, name str
 		Type: plimsollv1alpha1.ExternalMetricSourceType,
 		External: &plimsollv1alpha1.ExternalMetricSource{
 			Metric: plimsollv1alpha1.MetricIdentifier{
-				Name: name, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{nameLabel: c.object.GetName()}},
+				Name: name, Selector: &plimsollv1alpha1.LabelSelector{MatchLabels: map[string]plimsollv1alpha1.LabelValue{
+					nameLabel: plimsollv1alpha1.LabelValue(c.object.GetName()),
+				}},
 			},
 			Target: target,
 		},

@@ -45,6 +45,8 @@ func server(m *plimsollv1alpha1.MetricSpec) string {
 		return fmt.Sprintf("the query %s to %s", m.Prometheus.Query, m.Prometheus.ServerAddress)
 	case m.ExternalScaler != nil:
 		return "the scaler " + m.ExternalScaler.ScalerAddress
+	case m.Scaler != nil:
+		return "KEDA's scaler " + m.Scaler.Type
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ func TestLost(t *testing.T) {
 	w.Spec.Metrics = []plimsollv1alpha1.MetricSpec{
 		{Type: plimsollv1alpha1.ResourceMetricSourceType, Resource: &plimsollv1alpha1.ResourceMetricSource{Name: "cpu"}},
 		{Type: plimsollv1alpha1.PodEndpointMetricSourceType, PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-			Port: intstr.FromString("web"), Metric: plimsollv1alpha1.MetricIdentifier{Name: "requests_total"}}},
+			Port: intstr.FromString("web"), Metric: plimsollv1alpha1.SeriesIdentifier{Name: "requests_total"}}},
 		{Type: plimsollv1alpha1.PrometheusMetricSourceType, Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
 			ServerAddress: "http://prometheus:9090", Query: "jobs"}},
 		{Type: plimsollv1alpha1.ExternalScalerMetricSourceType, ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{
@@ -70,7 +70,7 @@ func TestUnreadMetrics(t *testing.T) {
 	w := &plimsollv1alpha1.WorkloadAutoscaler{}
 	w.Status.ObservedGeneration = ptr.To[int64](0)
 	w.Status.Conditions = []metav1.Condition{
-		{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler}}
+		{Type: "AbleToScale", Status: metav1.ConditionTrue, Reason: anotherAutoscaler}}
 	w.Status.Metrics = []plimsollv1alpha1.MetricStatus{
 		{Name: "jobs", Failure: &plimsollv1alpha1.MetricFailure{Message: "no such server"}}}
 	for reason, isProblem := range map[string]bool{

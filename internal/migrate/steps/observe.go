@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -39,8 +40,8 @@ const (
 	notSeen       = "Plimsoll's controller does not show that the HPA has the target"
 )
 
-// anotherAutoscaler is the reason of the condition AbleToScale of a WorkloadAutoscaler
-// that does not act because its target has an HPA.
+// anotherAutoscaler is the reason of the condition AbleToScale of a WorkloadAutoscaler that does not act because its
+// target has an HPA. In mode Preview, and while the HPA is replaced, the condition is True: that is no fault.
 const anotherAutoscaler = "TargetHasAnotherAutoscaler"
 
 // samplesPerSecond bounds the reads of a comparison of many objects.
@@ -172,21 +173,21 @@ const scalingActive = "ScalingActive"
 // problem returns why the WorkloadAutoscaler must not replace the HPA now.
 func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	isYielding := slices.ContainsFunc(w.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Status == metav1.ConditionFalse && c.Reason == anotherAutoscaler
+		return c.Reason == anotherAutoscaler
 	})
 	switch observed := w.Status.ObservedGeneration; {
 	case observed == nil || *observed < w.Generation:
 		return notDecided
 	case !isYielding:
 		// Both would act once the WorkloadAutoscaler is Active.
-		return notSeen
+		return cmp.Or(unread(w), notSeen)
 	case isUnscalable(hpa):
 		return ""
 	}
 	return unread(w)
 }
 
-// unread returns the metric that the WorkloadAutoscaler cannot read, and why; empty if it reads all.
+// unread returns the metric or target that the WorkloadAutoscaler cannot read, and why; empty if it reads all.
 func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	for i := range w.Status.Metrics {
 		if m := &w.Status.Metrics[i]; m.Failure != nil {
@@ -196,7 +197,7 @@ func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
 		isUnread := strings.HasPrefix(c.Reason, "FailedGet") || strings.HasPrefix(c.Reason, "Invalid")
-		if c.Type == scalingActive && c.Status == metav1.ConditionFalse && isUnread {
+		if (c.Type == scalingActive || c.Type == ableToScale) && c.Status == metav1.ConditionFalse && isUnread {
 			return fmt.Sprintf("the WorkloadAutoscaler cannot scale (%s): %s", c.Reason, c.Message)
 		}
 	}

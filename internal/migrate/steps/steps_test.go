@@ -125,7 +125,7 @@ func decide(w *plimsollv1alpha1.WorkloadAutoscaler, hasHPA bool) {
 	w.Status.ObservedGeneration = ptr.To(w.Generation)
 	if w.Status.Conditions = nil; hasHPA {
 		w.Status.Conditions = []metav1.Condition{
-			{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler},
+			{Type: "AbleToScale", Status: metav1.ConditionTrue, Reason: anotherAutoscaler},
 		}
 	}
 }
@@ -635,7 +635,13 @@ func TestObserve(t *testing.T) {
 		if err != nil || all[0].Problem != notSeen {
 			t.Errorf("the controller does not know the HPA: %+v, %v", all, err)
 		}
-		yields := metav1.Condition{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler}
+		status.Conditions = []metav1.Condition{{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: "FailedGetScale",
+			Message: "deployments web not found"}}
+		all, err = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
+		if err != nil || !strings.Contains(all[0].Problem, "cannot scale (FailedGetScale): deployments web not found") {
+			t.Errorf("the controller cannot read the target: %+v, %v", all, err)
+		}
+		yields := metav1.Condition{Type: "AbleToScale", Status: metav1.ConditionTrue, Reason: anotherAutoscaler}
 		status.Conditions = []metav1.Condition{yields}
 		_ = unstructured.SetNestedField(f.state.HPA.Object, int64(4), "status", "desiredReplicas")
 		began := time.Now()

@@ -16,7 +16,7 @@ func TestStatusOfOwnMetrics(t *testing.T) {
 	decimal := resource.NewMilliQuantity(1500, resource.DecimalSI)
 	total := plimsollv1alpha1.MetricTarget{Type: "Value", Value: quantity("1")}
 	average := plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: quantity("1")}
-	hits := plimsollv1alpha1.MetricIdentifier{Name: "hits"}
+	hits := plimsollv1alpha1.SeriesIdentifier{Name: "hits"}
 	for name, tt := range map[string]struct {
 		spec   plimsollv1alpha1.MetricSpec
 		result metric.Result

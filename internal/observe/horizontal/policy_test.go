@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -295,6 +296,27 @@ func TestScaledToZero(t *testing.T) {
 		hpa.Status.Conditions = tc.conditions
 		if got := HPA(hpa).ScaledToZero(); got != tc.want {
 			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// TestSelectorErrorNamesItsField: a selector that no metrics API takes is an error of its metric, by the field's path. The
+// API server refuses nearly all of them.
+func TestSelectorErrorNamesItsField(t *testing.T) {
+	bogus := plimsollv1alpha1.MetricIdentifier{Name: "hits", Selector: &plimsollv1alpha1.LabelSelector{
+		MatchExpressions: []plimsollv1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
+	a := WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
+		Metrics: []plimsollv1alpha1.MetricSpec{
+			{Name: "a", Type: "Pods", Pods: &plimsollv1alpha1.PodsMetricSource{Metric: bogus}},
+			{Name: "b", Type: "Object", Object: &plimsollv1alpha1.ObjectMetricSource{Metric: bogus}},
+			{Name: "c", Type: "External", External: &plimsollv1alpha1.ExternalMetricSource{Metric: bogus}},
+		},
+	}})
+	p, _, _ := PolicyOf(a, DefaultOptions())
+	for i, want := range []string{"spec.metrics[0].pods", "spec.metrics[1].object", "spec.metrics[2].external"} {
+		want += `.metric.selector: "Near" is not a valid label selector operator`
+		if got := p.Metrics[i].SelectorError; got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -80,12 +80,12 @@ func (w *workloadAdapter) Metric(i int) Metric {
 		of.Name, of.Container = m.ContainerResource.Name, m.ContainerResource.Container
 		of.Target = targetOf(&m.ContainerResource.Target)
 	case of.Type == source.Pods && m.Pods != nil:
-		of.identify(autoscalingv2.MetricIdentifier(m.Pods.Metric), targetOf(&m.Pods.Target))
+		of.identify(identifierOf(&m.Pods.Metric), targetOf(&m.Pods.Target))
 	case of.Type == source.Object && m.Object != nil:
-		of.identify(autoscalingv2.MetricIdentifier(m.Object.Metric), targetOf(&m.Object.Target))
+		of.identify(identifierOf(&m.Object.Metric), targetOf(&m.Object.Target))
 		of.Object = autoscalingv2.CrossVersionObjectReference(m.Object.DescribedObject)
 	case of.Type == source.External && m.External != nil:
-		of.identify(autoscalingv2.MetricIdentifier(m.External.Metric), targetOf(&m.External.Target))
+		of.identify(identifierOf(&m.External.Metric), targetOf(&m.External.Target))
 	default:
 		of.addOwn(m)
 	}
@@ -99,13 +99,9 @@ func (m *Metric) addOwn(of *plimsollv1alpha1.MetricSpec) {
 	case m.Type == source.Prometheus && of.Prometheus != nil:
 		m.Target = targetOf(&of.Prometheus.Target)
 	case m.Type == source.ExternalScaler && of.ExternalScaler != nil:
-		t := of.ExternalScaler.Target
-		if t != nil {
-			m.Target = autoscalingv2.MetricTarget{
-				Type: autoscalingv2.MetricTargetType(t.Type), Value: t.Value, AverageValue: t.AverageValue,
-			}
-		}
-		m.IsOwnTarget = !t.HasValue()
+		m.targetOfScaler(of.ExternalScaler.Target)
+	case m.Type == source.Scaler && of.Scaler != nil:
+		m.targetOfScaler(of.Scaler.Target)
 	default:
 		m.HasSource = false
 		return
@@ -114,6 +110,20 @@ func (m *Metric) addOwn(of *plimsollv1alpha1.MetricSpec) {
 	if m.IsTotal = m.Target.AverageValue == nil; m.IsOwnTarget {
 		m.IsTotal = m.Target.Type == autoscalingv2.ValueMetricType
 	}
+}
+
+func identifierOf(m *plimsollv1alpha1.MetricIdentifier) autoscalingv2.MetricIdentifier {
+	return autoscalingv2.MetricIdentifier{Name: m.Name, Selector: m.Selector.AsLabelSelector()}
+}
+
+// targetOfScaler sets the target of a metric whose scaler may have one of its own.
+func (m *Metric) targetOfScaler(t *plimsollv1alpha1.ExternalScalerTarget) {
+	if t != nil {
+		m.Target = autoscalingv2.MetricTarget{
+			Type: autoscalingv2.MetricTargetType(t.Type), Value: t.Value, AverageValue: t.AverageValue,
+		}
+	}
+	m.IsOwnTarget = !t.HasValue()
 }
 
 func targetOf(t *plimsollv1alpha1.MetricTarget) autoscalingv2.MetricTarget {

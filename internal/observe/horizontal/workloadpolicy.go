@@ -3,6 +3,7 @@ package horizontal
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -30,6 +31,10 @@ func extend(
 	for i := range metrics {
 		spec, problems := sources.Of(&metrics[i], &p.Metrics[i], path.Index(i))
 		specs[i], isAny = spec, isAny || spec != sources.Spec{}
+		if set := &p.Metrics[i]; set.SelectorError != "" && set.Type != source.PodEndpoint {
+			at := path.Index(i).Child(strings.ToLower(string(set.Type)), "metric", "selector")
+			set.SelectorError = at.String() + ": " + set.SelectorError
+		}
 		errs = append(append(errs, problems...), setExtras(&p.Metrics[i], &metrics[i], o, path.Index(i))...)
 	}
 	if len(metrics)+len(wla.Spec.Schedules) == 0 {

@@ -6,7 +6,10 @@ package sources
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -32,6 +35,9 @@ import (
 type Config struct {
 	// Servers has the servers that objects may use besides Services of their own namespace (--metric-server).
 	Servers []reach.Server
+	// ScalersAddress and ScalersCAFile are those of plimsoll-scalers (--scalers-address, --scalers-ca-file).
+	ScalersAddress string
+	ScalersCAFile  string
 	// ClusterDomain is that of Services in DNS (--cluster-domain).
 	ClusterDomain string
 	// ReadsSecrets permits credentials from Secrets (--metric-secrets).
@@ -72,7 +78,11 @@ func (c *Config) MetricsAPIs(
 // Own makes the sources that Plimsoll reads itself. They read nothing before their Run.
 func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 	nodes := newNodes(cluster.Client)
-	rules := reach.Rules{Servers: c.Servers, PodCIDRs: c.PodCIDRs, IsNode: nodes.addresses.Has}
+	scalersServer, servers, err := c.scalers()
+	if err != nil {
+		return own.Sources{}, err
+	}
+	rules := reach.Rules{Servers: servers, PodCIDRs: c.PodCIDRs, IsNode: nodes.addresses.Has}
 	resolver, err := services.New(services.Config{
 		Client: cluster.Client.CoreV1(), Pods: podsOf(cluster.Pods), Check: rules.CheckPod,
 	})
@@ -100,12 +110,32 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	scalers, err := externalscaler.New(externalscaler.Config{
-		Dial: dial.Dial, Lookup: credential, Registerer: cluster.Registerer,
+		Dial: dial.Dial, Lookup: credential, Registerer: cluster.Registerer, Scalers: scalersServer,
 	})
 	if err != nil {
 		return own.Sources{}, err
 	}
 	return own.Sources{Start: nodes.start, Pods: pods, Prometheus: queries, Scalers: scalers}, nil
+}
+
+// scalers returns plimsoll-scalers, and the servers that objects may use, with it.
+func (c *Config) scalers() (externalscaler.Scalers, []reach.Server, error) {
+	if c.ScalersAddress == "" {
+		return externalscaler.Scalers{}, c.Servers, nil
+	}
+	server, err := reach.ParseServer(c.ScalersAddress)
+	if err != nil {
+		return externalscaler.Scalers{}, nil, fmt.Errorf("--scalers-address: %w", err)
+	}
+	scalers := externalscaler.Scalers{Address: server.String()}
+	if c.ScalersCAFile != "" {
+		bundle, err := os.ReadFile(c.ScalersCAFile)
+		if err != nil {
+			return externalscaler.Scalers{}, nil, fmt.Errorf("--scalers-ca-file: %w", err)
+		}
+		scalers.CABundle = string(bundle)
+	}
+	return scalers, append(slices.Clone(c.Servers), server), nil
 }
 
 // credential reads Secrets if it may.

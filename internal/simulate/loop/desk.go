@@ -129,7 +129,7 @@ func (d *decider) ask(i int) {
 		r.Empty = len(r.Samples) == 0
 	case source.Object, source.Prometheus:
 		r.Series, r.At = append(r.Series, milli(stats.OfferedPerSecond)), now
-	case source.ExternalScaler:
+	case source.ExternalScaler, source.Scaler:
 		r.Series, r.At, r.Activity = append(r.Series, milli(stats.QueueLength)), now, d.activity()
 	default:
 		r.Series, r.At = append(r.Series, milli(stats.QueueLength)), now

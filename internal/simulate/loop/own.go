@@ -24,7 +24,7 @@ const pushDelay = time.Second
 
 // isAsked reports whether Plimsoll asks a server or a scaler for the metric.
 func isAsked(spec *source.Spec) bool {
-	return spec.Type == source.Prometheus || spec.Type == source.ExternalScaler
+	return spec.Type == source.Prometheus || spec.Type.ReportsActivity()
 }
 
 // activity is a scaler's response: it is active while requests arrive or wait.

@@ -37,7 +37,7 @@ func observeWorkload(s *Step, o *horizontal.Observation) {
 	}
 	o.Shown, o.CreatedAt = a.Shown(), a.CreationTimestamp.Time
 	if saved := s.Snapshot.Refusal; saved != nil {
-		o.Refusal = horizontal.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}
+		o.Refusal = horizontal.Refusal(*saved)
 		return
 	}
 	_, _, o.Refusal = observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
@@ -47,7 +47,8 @@ func refusalOf(r horizontal.Refusal) *Refusal {
 	if r.Reason == "" {
 		return nil
 	}
-	return &Refusal{Reason: r.Reason, Message: r.Message, Summary: r.Summary}
+	saved := Refusal(r)
+	return &saved
 }
 
 func objectOf(s *Step) runtime.Object {

@@ -1,7 +1,8 @@
 // Command quantities bounds the quantities of CustomResourceDefinitions that controller-gen has written.
 //
 // The API server stores the quantities of custom resources as they are written. A length, and at most two digits of an
-// exponent, keep them readable: internal/quantity says why, and has the same bounds.
+// exponent, keep them readable: internal/quantity says why, and has the same bounds. No pattern matches an empty text;
+// the message of minLength says so.
 //
 // What the rule beside a quantity says of its sign is in the pattern too, because Kubernetes 1.32 refuses a rule that
 // reads the text: it counts as one of three megabytes, whatever maxLength says.
@@ -62,7 +63,7 @@ func bound(definition string) string {
 			out = append(out, line)
 			continue
 		}
-		out = append(out, indent+"maxLength: 64", indent+pattern(lines[i+1:], indent))
+		out = append(out, indent+"maxLength: 64", indent+"minLength: 1", indent+pattern(lines[i+1:], indent))
 	}
 	return strings.Join(out, "\n")
 }

@@ -27,7 +27,7 @@ func TestBound(t *testing.T) {
 	got := bound(before)
 	want := before
 	for _, p := range []string{notZero, anySign, noSign} {
-		want = strings.Replace(want, written, "maxLength: 64\n            "+p, 1)
+		want = strings.Replace(want, written, "maxLength: 64\n            minLength: 1\n            "+p, 1)
 	}
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -37,6 +37,11 @@ func AddSources(fs *pflag.FlagSet, c *sources.Config) {
 		"metric-server",
 		"A server that WorkloadAutoscalers may use for Prometheus and ExternalScaler metrics, besides Services of their "+
 			"own namespaces. With namespaces, only objects there may use it. Any address is allowed. Can be repeated.")
+	fs.StringVar(&c.ScalersAddress, "scalers-address", "",
+		"The HOST:PORT of plimsoll-scalers, which reads the metrics of type Scaler with KEDA's scalers. Without it there "+
+			"are no metrics of this type.")
+	fs.StringVar(&c.ScalersCAFile, "scalers-ca-file", "",
+		"The certificate authorities of plimsoll-scalers, in PEM. Without it the connection is not encrypted.")
 	fs.StringVar(&c.ClusterDomain, "cluster-domain", reach.DefaultClusterDomain,
 		"The DNS domain of the cluster's Services, as the kubelets' clusterDomain. A name of --metric-server that ends in "+
 			".svc is only resolved in it.")
@@ -54,6 +59,12 @@ func ValidateSources(c *sources.Config, check Check) {
 		c.PodMaxPerSecond, "must be greater than 0")
 	check(c.PodMaxCPU > 0 && !math.IsInf(c.PodMaxCPU, 1), "pod-endpoint-max-cpu", c.PodMaxCPU,
 		"must be a number of cores greater than 0")
+	if c.ScalersAddress != "" {
+		server, err := reach.ParseServer(c.ScalersAddress)
+		check(err == nil && len(server.Namespaces) == 0, "scalers-address", c.ScalersAddress, "must be HOST:PORT")
+	}
+	check(c.ScalersCAFile == "" || c.ScalersAddress != "", "scalers-ca-file", c.ScalersCAFile,
+		"may be set only beside --scalers-address")
 	check(reach.IsDomain(c.ClusterDomain), "cluster-domain", c.ClusterDomain,
 		"must be a domain, such as cluster.local")
 	check(c.PodMaxConcurrent > 0, "pod-endpoint-max-concurrent", c.PodMaxConcurrent, "must be greater than 0")

@@ -115,7 +115,8 @@ func Command() *cobra.Command {
 		"replace HPAs or ScaledObjects on the cluster, instead of printing WorkloadAutoscalers")
 	flags.BoolVar(&o.back, "back", false, "convert back: print or, with --apply, restore the replaced objects")
 	flags.BoolVar(&o.native, "native", false,
-		"of ScaledObjects: let Plimsoll read the metrics of triggers prometheus, external and external-push directly")
+		"of ScaledObjects: read the metrics of all triggers without KEDA: those of prometheus, external and external-push "+
+			"directly, the others with plimsoll-scalers")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before --apply changes something")
 	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
 		"how long --apply compares the proposed replica counts of both before it replaces an HPA")

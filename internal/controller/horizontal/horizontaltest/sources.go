@@ -348,7 +348,7 @@ func OwnMetric(kind plimsollv1alpha1.MetricSourceType) plimsollv1alpha1.MetricSp
 	case plimsollv1alpha1.PodEndpointMetricSourceType:
 		m.PodEndpoint = &plimsollv1alpha1.PodEndpointMetricSource{
 			Port: intstr.FromString("http"), ValueType: plimsollv1alpha1.RateValueType,
-			Metric: plimsollv1alpha1.MetricIdentifier{Name: "hits"}, Target: average("10"),
+			Metric: plimsollv1alpha1.SeriesIdentifier{Name: "hits"}, Target: average("10"),
 		}
 	case plimsollv1alpha1.PrometheusMetricSourceType:
 		m.Prometheus = &plimsollv1alpha1.PrometheusMetricSource{

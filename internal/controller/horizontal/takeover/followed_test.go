@@ -13,6 +13,8 @@ import (
 func TestHandoverPause(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	other, none := horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web"}, horizontal.Refusal{}
+	ending := other
+	ending.IsEnding = true
 	for i, isHPA := range []bool{true, false} {
 		var f Followed
 		for step, c := range []struct {
@@ -22,11 +24,11 @@ func TestHandoverPause(t *testing.T) {
 		}{
 			{0, none, none, time.Minute},
 			{time.Second, other, other, time.Minute},
-			{9 * time.Second, none, other, 12 * time.Second},
-			{11 * time.Second, none, other, 12 * time.Second},
+			{9 * time.Second, none, ending, 12 * time.Second},
+			{11 * time.Second, none, ending, 12 * time.Second},
 			// KEDA has created the HPA again.
 			{11500 * time.Millisecond, other, other, time.Minute},
-			{12 * time.Second, none, other, 15 * time.Second},
+			{12 * time.Second, none, ending, 15 * time.Second},
 			{15 * time.Second, none, none, time.Minute},
 			{16 * time.Second, none, none, time.Minute},
 		} {

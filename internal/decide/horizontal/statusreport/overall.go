@@ -33,9 +33,9 @@ func IsOverall(kind string) bool { return kind == Ready || kind == Stalled }
 func Overall(conditions []condition.Condition, m mode.Mode, summary string) []condition.Condition {
 	var r Report
 	able, active := find(conditions, AbleToScale), find(conditions, ScalingActive)
-	isBeside := m == mode.Preview && able.Reason == AnotherAutoscaler
+	isWaiting := m != mode.Preview && able.Reason == AnotherAutoscaler
 	switch {
-	case able.Status == condition.False && !isBeside:
+	case able.Status == condition.False || isWaiting:
 		r.Set(Ready, false, able.Reason, able.Message)
 	case active.Status == condition.False && active.Reason == ambiguousSelector:
 		r.Set(Ready, false, active.Reason, active.Message) // Not even the count of a pause is set.

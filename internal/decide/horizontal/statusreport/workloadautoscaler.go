@@ -23,17 +23,22 @@ func (d reported) extend(r *Report) {
 		d.extendDecided(r)
 	}
 	if d.Refusal.Reason != "" {
-		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
-		if !d.isPreviewBeside() {
-			r.Warn(d.Refusal.Reason, d.Refusal.Message)
-		}
+		d.reportRefusal(r)
 	}
 }
 
-// isPreviewBeside reports whether the object is a preview beside the autoscaler that acts. That is the purpose of a
-// preview, as in each migration, and deserves no warning.
-func (d reported) isPreviewBeside() bool {
-	return d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
+// reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview, as
+// in each migration: that is no fault. Nor is it one when that autoscaler is gone.
+func (d reported) reportRefusal(r *Report) {
+	isPreview := d.Policy.WorkloadAutoscaler.Mode == mode.Preview
+	isFine := d.Refusal.Reason == AnotherAutoscaler && (isPreview || d.Refusal.IsEnding)
+	switch {
+	case !isFine:
+		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
+		r.Warn(d.Refusal.Reason, d.Refusal.Message)
+	case d.Branch != horizontal.BranchNoScale: // A target that cannot be read is a fault all the same.
+		r.Set(AbleToScale, true, AnotherAutoscaler, d.Refusal.Message)
+	}
 }
 
 // extendDecided extends the report of a decision whose target could be read.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -169,7 +168,7 @@ func (w *writer) mayBeActive() string {
 		}
 	}
 	for i := range w.Metrics {
-		if w.Policy.Metrics[i].Type == source.ExternalScaler && w.Metrics[i].Activity == metric.ActivityUnknown {
+		if w.Policy.Metrics[i].Type.ReportsActivity() && w.Metrics[i].Activity == metric.ActivityUnknown {
 			return w.metricName(i) + " does not say whether it is active"
 		}
 	}

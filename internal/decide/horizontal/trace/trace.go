@@ -146,12 +146,21 @@ func failureOf(r *metric.Result) string {
 	}
 }
 
-// IsSame reports whether both traces tell the same. It ignores the metrics' proposals if the counts are equal: they
-// differ each time.
+// IsSame reports whether both traces mean the same, as the KEP says: the current replicas, the recommendation, the desired
+// replicas, the metrics' statuses, proposals and reasons, and the constraints.
 func (t *Trace) IsSame(other *Trace) bool {
+	return t.HasSameResult(other) && isSame(t.Recommended, other.Recommended) &&
+		slices.EqualFunc(t.Metrics, other.Metrics, func(a, b Metric) bool { return isSame(a.Proposed, b.Proposed) })
+}
+
+// HasSameResult is IsSame without the recommendation and the proposals. They differ each time, and the KEP demands no
+// write for the trace alone.
+func (t *Trace) HasSameResult(other *Trace) bool {
 	return t.Current == other.Current && t.Desired == other.Desired && t.Reason == other.Reason &&
 		slices.Equal(t.Constraints, other.Constraints) &&
 		slices.EqualFunc(t.Metrics, other.Metrics, func(a, b Metric) bool {
 			return a.Index == b.Index && a.Status == b.Status && a.Reason == b.Reason
 		})
 }
+
+func isSame(a, b *int32) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

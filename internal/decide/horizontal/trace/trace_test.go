@@ -96,15 +96,27 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestIsSame: another number that the metrics propose is no other decision.
+// TestIsSame: the KEP counts each number as a part of the meaning. Other numbers of the metrics alone are another
+// decision with the same result, which is not worth a write.
 func TestIsSame(t *testing.T) {
-	at := func(value int64) *Trace { return of(t, nil, 8, value) }
-	if !at(12000).IsSame(at(15000)) {
-		t.Error("12 and 15 replicas, where 10 are permitted, are two decisions")
+	at := func(values ...int64) *Trace { return of(t, nil, 8, values...) }
+	if !at(12000).IsSame(at(12000)) || !at(12000, 3000).IsSame(at(12000, 3000)) {
+		t.Error("a decision is not the same as itself")
+	}
+	for name, c := range map[string]struct{ one, other *Trace }{
+		"the recommendation":          {at(12000), at(15000)},
+		"a proposal that is not used": {at(12000, 3000), at(12000, 4000)},
+	} {
+		if c.one.IsSame(c.other) {
+			t.Errorf("%s is no part of the meaning", name)
+		}
+	}
+	if !at(12000, 3000).HasSameResult(at(15000, 4000)) {
+		t.Error("12 and 15 replicas, where 10 are permitted, have two results")
 	}
 	for _, value := range []int64{9000, 8000, -1} {
-		if at(12000).IsSame(at(value)) {
-			t.Errorf("%d is the same decision as 12000", value)
+		if at(12000).HasSameResult(at(value)) {
+			t.Errorf("%d has the same result as 12000", value)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func active(in *Input) (index int, found bool) {
 // isActive reports whether the metric itself is active. A scaler may report that without a value.
 func isActive(spec *source.Spec, r *metric.Result) bool {
 	switch {
-	case spec.Type == source.ExternalScaler:
+	case spec.Type.ReportsActivity():
 		return r.Activity == metric.Active
 	case !spec.Type.HasValueWithoutPods() || r.Failure != nil || r.Pending:
 		return false
@@ -161,7 +161,7 @@ func (in *Input) isSilent() bool {
 
 // mayBeActive reports whether metric i is a scaler that does not report whether it is active.
 func (in *Input) mayBeActive(i int) bool {
-	return in.Specs[i].Type == source.ExternalScaler && in.Results[i].Activity == metric.ActivityUnknown
+	return in.Specs[i].Type.ReportsActivity() && in.Results[i].Activity == metric.ActivityUnknown
 }
 
 func (in *Input) hasFallback(i int) bool {

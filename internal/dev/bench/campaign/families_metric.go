@@ -181,7 +181,7 @@ func endpointRateOf(perSecond float64) []plimsollv1alpha1.MetricSpec {
 	return []plimsollv1alpha1.MetricSpec{{
 		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-			Port: intstr.FromInt32(8080), Metric: plimsollv1alpha1.MetricIdentifier{Name: "requests_total"},
+			Port: intstr.FromInt32(8080), Metric: plimsollv1alpha1.SeriesIdentifier{Name: "requests_total"},
 			ValueType: plimsollv1alpha1.RateValueType, Target: ownTarget(perSecond),
 		},
 	}}

@@ -46,7 +46,7 @@ func (o *options) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	built, err := image.Build(program, o.version)
+	built, err := image.BuildFrom(program, &image.Source{Name: filepath.Base(o.program), Version: o.version})
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.program, err)
 	}

@@ -49,6 +49,7 @@ var allParts = []part{
 	{name: KEDAOperator, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/operator", outName: "operator", apart: true},
 	{name: KEDAMetricsServer, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/adapter", outName: "adapter",
 		apart: true},
+	{name: Scalers, module: scalers, pkg: "./cmd/plimsoll-scalers", ours: true},
 	{name: KubeProxy, module: endToEnd, pkg: "k8s.io/kubernetes/cmd/kube-proxy", apart: true},
 	{name: Agnhost, module: endToEnd, pkg: endToEndImages + "agnhost", apart: true},
 	{name: ResourceConsumer, module: endToEnd, pkg: endToEndImages + "resource-consumer", apart: true},
@@ -67,6 +68,7 @@ const (
 	controlPlane = "tools/controlplane"
 	autoscaler   = "tools/autoscaler"
 	keda         = "tools/keda"
+	scalers      = "scalers"
 	endToEnd     = "tools/e2e"
 	development  = "internal/dev"
 )
@@ -96,6 +98,8 @@ const (
 const (
 	KEDAOperator      = "keda-operator"
 	KEDAMetricsServer = "keda-metrics-server"
+	// Scalers reads metrics with KEDA's scalers, for Plimsoll.
+	Scalers = "plimsoll-scalers"
 )
 
 // The programs in the pods of a benchmark: a counter of requests beside nginx, and a server that needs memory.

@@ -28,9 +28,16 @@ func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, fie
 		if err != nil {
 			return out, append(errs, err)
 		}
-		out.End = end
+		if out.End = end; errs == nil && haveSameTimes(start, end) {
+			errs = append(errs, field.Invalid(path.Child("end"), s.End,
+				"must not have the times of start, "+s.Start+": the schedule would never end"))
+		}
 	case s.DurationSeconds == nil:
 		errs = append(errs, field.Required(path.Child("end"), "or durationSeconds"))
+	}
+	if errs == nil && out.IsNeverInForce() {
+		errs = append(errs, field.Invalid(path.Child("notAfter"), s.NotAfter.Format(time.RFC3339),
+			"must be after a start: the schedule would never be in force"))
 	}
 	return out, errs
 }

@@ -72,3 +72,37 @@ func parseTimeZone(name string, path *field.Path) (*time.Location, *field.Error)
 	}
 	return location, nil
 }
+
+// haveSameTimes reports whether two expressions match the same times, however they are written.
+func haveSameTimes(a, b schedules.Cron) bool {
+	one, isOne := a.(*cron.SpecSchedule)
+	other, isOther := b.(*cron.SpecSchedule)
+	if !isOne || !isOther || (one.Minute^other.Minute|one.Hour^other.Hour)&^starBit != 0 {
+		return false
+	}
+	for month := time.January; month <= time.December; month++ {
+		longest := time.Date(2028, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // a leap year
+		for day := 1; day <= longest; day++ {
+			for weekday := time.Sunday; weekday <= time.Saturday; weekday++ {
+				if matches(one, month, day, weekday) != matches(other, month, day, weekday) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// starBit is set in a field of an expression that is *.
+const starBit = 1 << 63
+
+// matches reports whether the expression matches times of such a day. As in cron, one of two restrictions of the day is
+// enough.
+func matches(s *cron.SpecSchedule, month time.Month, day int, weekday time.Weekday) bool {
+	isDay, isWeekday := s.Dom&(1<<day) != 0, s.Dow&(1<<weekday) != 0
+	isEither := isDay || isWeekday
+	if (s.Dom|s.Dow)&starBit != 0 {
+		isEither = isDay && isWeekday
+	}
+	return isEither && s.Month&(1<<month) != 0
+}

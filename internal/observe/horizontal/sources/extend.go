@@ -23,7 +23,7 @@ func Of(m *plimsollv1alpha1.MetricSpec, set *source.Spec, path *field.Path) (Spe
 			spec.PodEndpoint = &p
 		}
 		if errors.Is(err, errSelector) {
-			set.SelectorError, err = err.Error(), nil
+			set.SelectorError, err = path.String()+"."+err.Error(), nil
 		}
 		set.SelectorText, set.Identity, set.IsRate = p.Selector.String(), p.identity(), p.IsRate
 	case m.Type == plimsollv1alpha1.PrometheusMetricSourceType && m.Prometheus != nil:
@@ -37,6 +37,13 @@ func Of(m *plimsollv1alpha1.MetricSpec, set *source.Spec, path *field.Path) (Spe
 		path = path.Child("externalScaler")
 		var e ExternalScaler
 		if e, err = ExternalScalerOf(m.ExternalScaler); err == nil {
+			spec.ExternalScaler = &e
+		}
+		set.Identity = e.identity()
+	case m.Type == plimsollv1alpha1.ScalerMetricSourceType && m.Scaler != nil:
+		path = path.Child("scaler")
+		var e ExternalScaler
+		if e, err = ScalerOf(m.Name, m.Scaler); err == nil {
 			spec.ExternalScaler = &e
 		}
 		set.Identity = e.identity()

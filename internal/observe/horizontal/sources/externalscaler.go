@@ -22,9 +22,16 @@ type ExternalScaler struct {
 	// HasTarget is true if the spec has the value of a target, so that the scaler's own does not count.
 	HasTarget bool
 	Interval  time.Duration
+	// Timeout bounds the requests of one poll.
+	Timeout time.Duration
 	// IsPushed is true if the scaler may push its activity.
 	IsPushed bool
+	// IsScaler is true for a metric of type Scaler. It has no address: plimsoll-scalers reads it.
+	IsScaler bool
 }
+
+// externalScalerTimeout is the Timeout of a metric of type ExternalScaler.
+const externalScalerTimeout = 3 * time.Second
 
 // ExternalScalerOf converts the metric's source.
 func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalScaler, error) {
@@ -33,6 +40,11 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	case "", plimsollv1alpha1.PollDelivery, plimsollv1alpha1.PushDelivery:
 	default:
 		return ExternalScaler{}, fmt.Errorf("delivery: %q is neither Poll nor Push", m.Delivery)
+	}
+	switch m.Transport {
+	case "", plimsollv1alpha1.PlaintextTransport, plimsollv1alpha1.TLSTransport:
+	default:
+		return ExternalScaler{}, fmt.Errorf("transport: %q is neither Plaintext nor TLS", m.Transport)
 	}
 	if m.ScalerAddress == "" {
 		return ExternalScaler{}, fmt.Errorf("scalerAddress: %w", errAbsent)
@@ -43,14 +55,17 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 		return ExternalScaler{}, err
 	}
 	return ExternalScaler{
-		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: TLSOf(m.TLSConfig), Metadata: metadataOf(m),
-		MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
-		IsPushed: m.Delivery != plimsollv1alpha1.PollDelivery,
+		Address: m.ScalerAddress, IsTLS: m.Transport == plimsollv1alpha1.TLSTransport, TLS: TLSOf(m.TLSConfig),
+		Metadata: metadataOf(m), MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
+		IsPushed: m.Delivery != plimsollv1alpha1.PollDelivery, Timeout: externalScalerTimeout,
 	}, nil
 }
 
 // identity identifies the measured value, without the settings of reading it.
 func (e *ExternalScaler) identity() string {
+	if e.IsScaler {
+		return identity("Scaler", e.Metadata.text, e.MetricName)
+	}
 	return identity("ExternalScaler", e.Address, e.Metadata.text, e.MetricName)
 }
 
@@ -65,11 +80,17 @@ func metadataOf(m *plimsollv1alpha1.ExternalScalerMetricSource) Metadata {
 	metadata := map[string]string{}
 	maps.Copy(metadata, m.ScalerMetadata)
 	metadata["scalerAddress"] = m.ScalerAddress
-	text, err := json.Marshal(metadata)
+	return newMetadata(metadata)
+}
+
+func newMetadata(metadata map[string]string) Metadata { return Metadata{text: encode(metadata)} }
+
+func encode(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic("a map of strings is JSON: " + err.Error())
+		panic("strings are JSON: " + err.Error())
 	}
-	return Metadata{text: string(text)}
+	return string(text)
 }
 
 // Map returns the metadata in the scaler's form.

@@ -77,7 +77,7 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	default:
 		return PodEndpoint{}, fmt.Errorf("valueType: %q is neither Gauge nor Rate", m.ValueType)
 	}
-	if p.Selector, err = SelectorOf(m.Metric.Selector); err != nil {
+	if p.Selector, err = SelectorOf(m.Metric.Selector.AsLabelSelector()); err != nil {
 		return PodEndpoint{}, fmt.Errorf("%w: %w", errSelector, err)
 	}
 	return p, nil
@@ -124,18 +124,21 @@ func (p *PodEndpoint) Page() PodEndpoint {
 // second.
 const MaxPages = 10
 
-// CheckPages refuses metrics that are on too many pages.
+// CheckPages refuses the first metric that is on one page too many.
 func CheckPages(specs []Spec, path *field.Path) field.ErrorList {
-	pages := map[PodEndpoint]struct{}{}
-	for _, spec := range specs {
-		if spec.PodEndpoint != nil {
-			pages[spec.PodEndpoint.Page()] = struct{}{}
+	pages, first := map[PodEndpoint]struct{}{}, -1
+	for i, spec := range specs {
+		if spec.PodEndpoint == nil {
+			continue
+		}
+		if pages[spec.PodEndpoint.Page()] = struct{}{}; first < 0 && len(pages) > MaxPages {
+			first = i
 		}
 	}
-	if len(pages) <= MaxPages {
+	if first < 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(
+	return field.ErrorList{field.Invalid(path.Index(first).Child("podEndpoint"), field.OmitValueType{}, fmt.Sprintf(
 		"the metrics of type PodEndpoint are on %d pages of each pod, which differ in port, path, scheme, credentials, "+
 			"tlsConfig or timeoutSeconds: at most %d", len(pages), MaxPages))}
 }

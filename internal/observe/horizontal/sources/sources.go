@@ -17,8 +17,9 @@ import (
 // Spec is the spec of one metric of a WorkloadAutoscaler. All of it is nil for a metric from a metrics API or from
 // kubelets, and for an invalid one.
 type Spec struct {
-	PodEndpoint    *PodEndpoint
-	Prometheus     *Prometheus
+	PodEndpoint *PodEndpoint
+	Prometheus  *Prometheus
+	// ExternalScaler is set for metrics of type ExternalScaler and of type Scaler.
 	ExternalScaler *ExternalScaler
 }
 
@@ -33,6 +34,10 @@ func Name(m *plimsollv1alpha1.MetricSpec) string {
 		return m.ExternalScaler.MetricName
 	case m.ExternalScaler != nil:
 		return m.ExternalScaler.ScalerAddress
+	case m.Scaler != nil && m.Scaler.MetricName != "":
+		return m.Scaler.MetricName
+	case m.Scaler != nil:
+		return m.Scaler.Type
 	default:
 		return ""
 	}

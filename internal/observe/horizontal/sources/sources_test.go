@@ -31,7 +31,7 @@ func average(text string) plimsollv1alpha1.MetricTarget {
 
 func podEndpoint() plimsollv1alpha1.PodEndpointMetricSource {
 	return plimsollv1alpha1.PodEndpointMetricSource{
-		Port: intstr.FromString("http"), Metric: plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
+		Port: intstr.FromString("http"), Metric: plimsollv1alpha1.SeriesIdentifier{Name: "http_requests_total"},
 		ValueType: plimsollv1alpha1.RateValueType, Target: average("10"),
 	}
 }
@@ -251,11 +251,11 @@ func TestSpecOfOwnMetrics(t *testing.T) {
 			return m
 		}(), source.Spec{Name: "scaler:9090", Target: source.Target{Type: source.Value, Milli: 500}}, ""},
 		"an invalid selector": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) {
-			m.Metric.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a",
-				Operator: "Is"}}}
+			m.Metric.Selector = &plimsollv1alpha1.SeriesSelector{MatchExpressions: []plimsollv1alpha1.SeriesSelectorRequirement{
+				{Key: "a", Operator: "Is"}}}
 		}), source.Spec{
 			Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000},
-			SelectorError: `metric.selector: a: "Is" is not an operator`,
+			SelectorError: `spec.metrics[0].podEndpoint.metric.selector: a: "Is" is not an operator`,
 		}, ""},
 		"no port": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) { m.Port = intstr.FromInt32(0) }),
 			source.Spec{Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000}},

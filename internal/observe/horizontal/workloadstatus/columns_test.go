@@ -16,7 +16,7 @@ func TestMetricsText(t *testing.T) {
 	ten := resource.MustParse("10")
 	average := plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: &ten}
 	pods := plimsollv1alpha1.MetricSpec{Type: "PodEndpoint", PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-		Metric: plimsollv1alpha1.MetricIdentifier{Name: "hits"}, Target: average,
+		Metric: plimsollv1alpha1.SeriesIdentifier{Name: "hits"}, Target: average,
 	}}
 	query := plimsollv1alpha1.MetricSpec{Type: "Prometheus", Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
 		Query: "sum(up)", Target: plimsollv1alpha1.MetricTarget{Type: "Value", Value: &ten},

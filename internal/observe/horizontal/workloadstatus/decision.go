@@ -31,7 +31,8 @@ func (w *Decided) isUndecided() bool {
 	return false
 }
 
-// DecisionOf converts a decision to the form of KEP-6107. It keeps the time of the old status if both mean the same.
+// DecisionOf converts a decision to the form of KEP-6107. It keeps the time of the old status if both mean the same for one
+// generation of the object, which the indices of the metrics refer to.
 func DecisionOf(
 	d *horizontal.Decision, generation int64, shown *plimsollv1alpha1.ScaleDecision,
 ) *plimsollv1alpha1.ScaleDecision {
@@ -54,7 +55,7 @@ func DecisionOf(
 	for _, c := range t.Constraints {
 		decision.Constraints = append(decision.Constraints, plimsollv1alpha1.ScaleDecisionConstraint(c))
 	}
-	if shown != nil && t.IsSame(traceOf(shown)) {
+	if shown != nil && t.IsSame(traceOf(shown)) && !differs(decision.ObservedGeneration, shown.ObservedGeneration) {
 		decision.Time = metav1.Time{Time: shown.Time.Time}
 	}
 	return decision
@@ -76,7 +77,8 @@ func traceOf(shown *plimsollv1alpha1.ScaleDecision) *trace.Trace {
 	return t
 }
 
-// decisionMoved reports whether the decision means something else than that of the old status.
+// decisionMoved reports whether the decision has another result than that of the old status. Other numbers of the metrics
+// are no reason to write.
 func (w *Decided) decisionMoved(shown *plimsollv1alpha1.ScaleDecision) bool {
 	if w.isUndecided() {
 		return false
@@ -85,5 +87,5 @@ func (w *Decided) decisionMoved(shown *plimsollv1alpha1.ScaleDecision) bool {
 	if t == nil || shown == nil {
 		return (t == nil) != (shown == nil)
 	}
-	return !t.IsSame(traceOf(shown))
+	return !t.HasSameResult(traceOf(shown))
 }

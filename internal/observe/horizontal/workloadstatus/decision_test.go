@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -30,12 +31,21 @@ func TestDecisionKeepsItsTime(t *testing.T) {
 		*first.RecommendedReplicas != 6 || first.DesiredReplicas != 5 {
 		t.Fatalf("%+v", first)
 	}
-	again := decide(7, time.Minute)
-	if got := DecisionOf(again, 3, first); !got.Time.Equal(&first.Time) || *got.RecommendedReplicas != 7 {
-		t.Errorf("the same decision on another number: %+v", got)
+	again := decide(6, time.Minute)
+	if got := DecisionOf(again, 3, first); !cmp.Equal(got, first) {
+		t.Errorf("the same decision: %s", cmp.Diff(first, got))
 	}
-	if (&Decided{Decision: again}).decisionMoved(first) {
-		t.Error("the same decision on another number has moved")
+	if got := DecisionOf(again, 4, first); got.Time.Equal(&first.Time) || *got.ObservedGeneration != 4 {
+		t.Errorf("the same decision on another generation of the object: %+v", got)
+	}
+	recommended := decide(7, time.Minute)
+	if got := DecisionOf(recommended, 3, first); got.Time.Equal(&first.Time) || *got.RecommendedReplicas != 7 {
+		t.Errorf("another recommendation: %+v", got)
+	}
+	for what, d := range map[string]*horizontal.Decision{"the same decision": again, "another recommendation": recommended} {
+		if (&Decided{Decision: d}).decisionMoved(first) {
+			t.Errorf("%s is a reason to write", what)
+		}
 	}
 	other := decide(3, 2*time.Minute)
 	if got := DecisionOf(other, 3, first); got.Time.Equal(&first.Time) {

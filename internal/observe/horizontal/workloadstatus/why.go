@@ -13,7 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// widestWhy is the maximum width of the column WHY, but for what prevents the object from acting.
+// widestWhy is the maximum width of the column WHY: a line of kubectl get then fits in 120. The message of the condition
+// Ready is not cut.
 const widestWhy = 31
 
 // cut returns a text in a width.
@@ -26,7 +27,9 @@ func cut(text string, width int) string {
 }
 
 // why returns the text of the column WHY, in a few words: why the object does not act, or what determined the count.
-func (w *Decided) why() string {
+func (w *Decided) why() string { return cut(w.fullWhy(), widestWhy) }
+
+func (w *Decided) fullWhy() string {
 	refusal, m := w.Decision.Refusal, w.mode()
 	isPreviewBeside := m == mode.Preview && refusal.Reason == statusreport.AnotherAutoscaler
 	switch {
@@ -43,9 +46,9 @@ func (w *Decided) why() string {
 	case m == mode.Paused:
 		return "paused"
 	case m == mode.Preview:
-		return cut("preview: "+w.ofCount(), widestWhy)
+		return "preview: " + w.ofCount()
 	}
-	return cut(w.ofCount(), widestWhy)
+	return w.ofCount()
 }
 
 // reasonOf returns the reason of a condition that is False; empty for others.

@@ -1,10 +1,12 @@
 package workloadstatus
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -22,7 +24,7 @@ func statusOf(
 	change func(*spec), jobs metric.Reading, see func(*horizontal.Observation),
 ) plimsollv1alpha1.WorkloadAutoscalerStatus {
 	one := resource.MustParse("1")
-	object := &plimsollv1alpha1.WorkloadAutoscaler{Spec: spec{
+	object := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: spec{
 		MinReplicas: ptr.To[int32](2), MaxReplicas: 9, Metrics: []plimsollv1alpha1.MetricSpec{{
 			Type: "External", External: &plimsollv1alpha1.ExternalMetricSource{
 				Metric: plimsollv1alpha1.MetricIdentifier{Name: "jobs"},
@@ -58,7 +60,7 @@ func TestWhy(t *testing.T) {
 	}
 	besideHPA := func(o *horizontal.Observation) {
 		o.Refusal = horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web",
-			Summary: "waits for HPA web to be removed"}
+			Summary: "waits for HPA web"}
 	}
 	down := metric.Reading{Error: "no such server"}
 	contradicting := func(s *spec) {
@@ -73,17 +75,17 @@ func TestWhy(t *testing.T) {
 		see    func(*horizontal.Observation)
 		ready  string
 	}{
-		"jobs":                            {unchanged, jobs(5), asUsual, "True Active"},
-		"jobs within tolerance":           {unchanged, jobs(3), asUsual, "True Active"},
-		"at maxReplicas":                  {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
-		"max of schedule freeze":          {contradicting, jobs(1), asUsual, "True Active"},
-		"cannot read jobs":                {unchanged, down, asUsual, "False FailedGetExternalMetric"},
-		"paused":                          {withMode("Paused", nil), down, asUsual, "True Paused"},
-		"paused at 7":                     {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
-		"preview: jobs":                   {withMode("Preview", nil), jobs(5), asUsual, "True Preview"},
-		"preview: jobs within tolerance":  {withMode("Preview", nil), jobs(3), besideHPA, "True Preview"},
-		"waits for HPA web to be removed": {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
-		"the spec is invalid":             {withMode("Unheard", nil), jobs(5), asUsual, "False InvalidSpec"},
+		"jobs":                           {unchanged, jobs(5), asUsual, "True Active"},
+		"jobs within tolerance":          {unchanged, jobs(3), asUsual, "True Active"},
+		"at maxReplicas":                 {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
+		"max of schedule freeze":         {contradicting, jobs(1), asUsual, "True Active"},
+		"cannot read jobs":               {unchanged, down, asUsual, "False FailedGetExternalMetric"},
+		"paused":                         {withMode("Paused", nil), down, asUsual, "True Paused"},
+		"paused at 7":                    {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
+		"preview: jobs":                  {withMode("Preview", nil), jobs(5), asUsual, "True Preview"},
+		"preview: jobs within tolerance": {withMode("Preview", nil), jobs(3), besideHPA, "True Preview"},
+		"waits for HPA web":              {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
+		"the spec is invalid":            {withMode("Unheard", nil), jobs(5), asUsual, "False InvalidSpec"},
 		"cannot read the target's scale": {unchanged, jobs(5), func(o *horizontal.Observation) {
 			o.Target.Error = "not found"
 		}, "False FailedGetScale"},
@@ -100,6 +102,70 @@ func TestWhy(t *testing.T) {
 		}
 		if ready := status.Conditions[0]; ready.Type != "Ready" || string(ready.Status)+" "+ready.Reason != c.ready {
 			t.Errorf("%s: Ready is %+v, want %s", want, ready, c.ready)
+		}
+	}
+}
+
+// TestWhyFits: whatever the reason, and however long the names, the columns WHY and METRICS keep the width with which a
+// line of kubectl get fits in 120.
+func TestWhyFits(t *testing.T) {
+	unchanged, asUsual := func(*spec) {}, func(*horizontal.Observation) {}
+	long := strings.Repeat("n", 63)
+	named := func(change func(*spec)) func(*spec) {
+		return func(s *spec) {
+			s.Metrics[0].Name = long
+			change(s)
+		}
+	}
+	refused := func(reason, summary string) func(*horizontal.Observation) {
+		return func(o *horizontal.Observation) {
+			o.Refusal = horizontal.Refusal{Reason: reason, Message: "why", Summary: summary}
+		}
+	}
+	selector := func(p podselector.Problem) func(*horizontal.Observation) {
+		return func(o *horizontal.Observation) { o.Target.Selector = podselector.Selector{Problem: p} }
+	}
+	scheduled := func(s *spec) {
+		s.Schedules = []plimsollv1alpha1.Schedule{
+			{Name: long, Start: "@daily", DurationSeconds: ptr.To[int64](86400), MinReplicas: ptr.To[int32](8)},
+		}
+	}
+	withMode := func(m plimsollv1alpha1.Mode) func(*spec) { return func(s *spec) { s.Mode = m } }
+	paused := func(s *spec) {
+		s.Mode, s.MaxReplicas = plimsollv1alpha1.ModePaused, plimsollv1alpha1.MostReplicas
+		s.Paused = &plimsollv1alpha1.Paused{Replicas: plimsollv1alpha1.MostReplicas}
+	}
+	failing := func(s *spec) {
+		s.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{Replicas: ptr.To[int32](4), FailureDurationSeconds: ptr.To[int32](0)}
+	}
+	down := metric.Reading{Error: "no such server"}
+	for name, c := range map[string]struct {
+		change func(*spec)
+		jobs   metric.Reading
+		see    func(*horizontal.Observation)
+	}{
+		"InvalidSpec":            {withMode("Unheard"), jobs(5), asUsual},
+		"AnotherAutoscaler":      {unchanged, jobs(5), refused(statusreport.AnotherAutoscaler, "waits for HPA "+strings.Repeat("h", 253)+" to be removed")},
+		"a refusal of one word":  {unchanged, jobs(5), refused(strings.Repeat("R", 64), "")},
+		"a preview beside it":    {withMode(plimsollv1alpha1.ModePreview), jobs(5), refused(statusreport.AnotherAutoscaler, "waits")},
+		"no scale":               {unchanged, jobs(5), func(o *horizontal.Observation) { o.Target.Error = "not found" }},
+		"no selector":            {unchanged, jobs(5), selector(podselector.Missing)},
+		"an invalid selector":    {unchanged, jobs(5), selector(podselector.Invalid)},
+		"an ambiguous selector":  {unchanged, jobs(5), selector(podselector.Ambiguous)},
+		"a metric":               {unchanged, jobs(5), asUsual},
+		"within tolerance":       {unchanged, jobs(3), asUsual},
+		"a metric that fails":    {unchanged, down, asUsual},
+		"a fallback":             {failing, down, asUsual},
+		"a preview":              {withMode(plimsollv1alpha1.ModePreview), jobs(5), asUsual},
+		"a pause":                {withMode(plimsollv1alpha1.ModePaused), jobs(5), asUsual},
+		"a pause at a count":     {paused, jobs(5), asUsual},
+		"a schedule":             {scheduled, jobs(1), asUsual},
+		"the bounds":             {func(s *spec) { s.MaxReplicas = 4 }, jobs(9), asUsual},
+		"no replicas by another": {unchanged, jobs(5), func(o *horizontal.Observation) { o.Target.SpecReplicas = 0 }},
+	} {
+		shown := statusOf(named(c.change), c.jobs, c.see).Summary
+		if shown.Reason == "" || len(shown.Reason) > widestWhy || len(shown.Metrics) > widestMetrics {
+			t.Errorf("%s: %q of %d columns, %q of %d", name, shown.Reason, len(shown.Reason), shown.Metrics, len(shown.Metrics))
 		}
 	}
 }

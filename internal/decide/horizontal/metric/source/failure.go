@@ -32,7 +32,7 @@ func (t Type) NoTarget() string {
 		return "invalid external metric source: neither a value target nor an average value target was set"
 	case Pods:
 		return "invalid pods metric source: no average value target was set"
-	case PodEndpoint, Prometheus, ExternalScaler:
+	case PodEndpoint, Prometheus, ExternalScaler, Scaler:
 		return fmt.Sprintf("invalid %s metric source: neither a value target nor an average value target was set", t.words())
 	default:
 		return "invalid resource metric source: neither an average utilization target nor an average value (usage) target " +
@@ -53,6 +53,8 @@ func (t Type) Origin() string {
 		return "Prometheus"
 	case ExternalScaler:
 		return "the external scaler"
+	case Scaler:
+		return "KEDA's scaler"
 	default:
 		return "custom metrics API"
 	}
@@ -79,6 +81,8 @@ func (t Type) words() string {
 		return "pod endpoint"
 	case ExternalScaler:
 		return "external scaler"
+	case Scaler:
+		return "scaler"
 	default:
 		return string(t)
 	}

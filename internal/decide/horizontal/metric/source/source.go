@@ -25,6 +25,7 @@ const (
 	PodEndpoint    Type = "PodEndpoint"
 	Prometheus     Type = "Prometheus"
 	ExternalScaler Type = "ExternalScaler"
+	Scaler         Type = "Scaler"
 )
 
 // TargetType says how a metric is compared with its target.
@@ -78,8 +79,11 @@ type Spec struct {
 
 // HasValueWithoutPods reports whether a metric of the type has a value while its target has no pods.
 func (t Type) HasValueWithoutPods() bool {
-	return t == Object || t == External || t == Prometheus || t == ExternalScaler
+	return t == Object || t == External || t == Prometheus || t.ReportsActivity()
 }
+
+// ReportsActivity reports whether a scaler reports beside the values whether it is active.
+func (t Type) ReportsActivity() bool { return t == ExternalScaler || t == Scaler }
 
 // IsPerPod reports whether a metric of the type has a sample for each pod.
 func (t Type) IsPerPod() bool {

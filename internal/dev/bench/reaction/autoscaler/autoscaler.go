@@ -128,7 +128,7 @@ func (c *Config) podEndpoint() plimsollv1alpha1.MetricSpec {
 		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
 			Port:      intstr.FromInt32(int32(c.MetricsPort)),
-			Metric:    plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
+			Metric:    plimsollv1alpha1.SeriesIdentifier{Name: podmetrics.MetricRequests},
 			ValueType: plimsollv1alpha1.RateValueType,
 			Target: plimsollv1alpha1.MetricTarget{
 				Type:         plimsollv1alpha1.AverageValueMetricType,

@@ -89,7 +89,7 @@ func setOwnMetrics(wla *unstructured.Unstructured, port int) error {
 		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
 			Port:      intstr.FromInt(port),
-			Metric:    plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
+			Metric:    plimsollv1alpha1.SeriesIdentifier{Name: podmetrics.MetricRequests},
 			ValueType: plimsollv1alpha1.RateValueType,
 			Target: plimsollv1alpha1.MetricTarget{
 				Type:         plimsollv1alpha1.AverageValueMetricType,

@@ -106,11 +106,14 @@ func TestPreviewBesideAnHPA(t *testing.T) {
 	t.Parallel()
 	w := newWorkload(t, 35)
 	before := w.HPA("web")
-	changes := w.WatchChanges("web")
+	changes, faults := w.WatchChanges("web"), w.faults("web")
 	w.killed(1, "hpa/web", "--apply", "--yes", observe)
 	w.awaitDecided("web", 4)
 	w.SetQueue("jobs", 65)
 	w.awaitDecided("web", 7)
+	if all := faults(); len(all) > 0 {
+		t.Errorf("conditions looked like errors:\n%s", strings.Join(all, "\n"))
+	}
 	w.AwaitReplicas(harness.Deployment, "web", 7)
 	w.back()
 	w.isBack(before)

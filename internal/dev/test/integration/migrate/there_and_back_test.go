@@ -16,7 +16,7 @@ func equal(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 // times is the number of HPAs that are migrated there and back under each load. make test-migrate has ten.
 var times = flag.Int("times", 2, "how many HPAs are migrated there and back under each load")
 
-// Under steady load nothing is scaled at all, there and back.
+// Under steady load nothing is scaled at all, there and back, and no condition looks like an error.
 func TestSteadyLoad(t *testing.T) {
 	t.Parallel()
 	for i := range *times {
@@ -24,7 +24,7 @@ func TestSteadyLoad(t *testing.T) {
 			t.Parallel()
 			w := newWorkload(t, 35)
 			before := w.HPA("web")
-			changes := w.WatchChanges("web")
+			changes, faults := w.WatchChanges("web"), w.faults("web")
 			table, progress := w.apply()
 			w.isMigrated("web")
 			for _, want := range []string{"NAMESPACE", "APART", w.Name} {
@@ -43,6 +43,9 @@ func TestSteadyLoad(t *testing.T) {
 			w.HoldsReplicas(patience, harness.Deployment, "web", 4)
 			if all := changes.All(); len(all) > 0 {
 				t.Errorf("scaled: %v", all)
+			}
+			if all := faults(); len(all) > 0 {
+				t.Errorf("conditions looked like errors:\n%s", strings.Join(all, "\n"))
 			}
 		})
 	}

@@ -128,6 +128,38 @@ func (w *workload) objects(
 	return hpa, o
 }
 
+// faults watches the WorkloadAutoscaler. It returns a function that ends that, and returns which conditions looked like an
+// error meanwhile.
+func (w *workload) faults(name string) func() []string {
+	w.t.Helper()
+	watcher, err := w.WLAs.Watch(w.t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all []string
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watcher.ResultChan() {
+			o, ok := event.Object.(*plimsollv1alpha1.WorkloadAutoscaler)
+			if !ok {
+				continue
+			}
+			for _, c := range o.Status.Conditions {
+				isFalse := c.Status == metav1.ConditionFalse && (c.Type == "AbleToScale" || c.Type == "ScalingActive")
+				if isFalse || c.Type == "Stalled" {
+					all = append(all, fmt.Sprintf("%s %s in mode %s, %v: %s", c.Type, c.Reason, o.Spec.Mode, o.Annotations, c.Message))
+				}
+			}
+		}
+	}()
+	return func() []string {
+		watcher.Stop()
+		<-ended
+		return all
+	}
+}
+
 // isMigrated ends the test unless the WorkloadAutoscaler has replaced the HPA.
 func (w *workload) isMigrated(name string) {
 	w.t.Helper()

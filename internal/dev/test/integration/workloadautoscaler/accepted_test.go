@@ -81,10 +81,12 @@ func TestLargestObjectIsAccepted(t *testing.T) {
 	objects := objectsOf(t, namespace(t))
 	quantity := strings.Repeat("9", 60) + "e+99"
 	metric := fmt.Sprintf(`{"name":"m","type":"Object","object":{"describedObject":{"apiVersion":%q,"kind":%q,"name":%q},
-		"metric":{"name":%q},"target":{"type":"Value","value":%q}},"activationValue":%q,
+		"metric":{"name":%q,"selector":{"matchLabels":{%s},"matchExpressions":[{"key":%q,"operator":"In","values":[%s]}]}},
+		"target":{"type":"Value","value":%q}},"activationValue":%q,
 		"fallback":{"replicas":3,"policy":"CurrentReplicasIfHigher"}}`,
 		strings.Repeat("a", 253)+"/"+strings.Repeat("v", 63), strings.Repeat("K", 63), strings.Repeat("n", 253),
-		strings.Repeat("m", 1024), quantity, quantity)
+		strings.Repeat("m", 1024), manyLabels(64), strings.Repeat("k", 253)+"/"+strings.Repeat("k", 63), manyValues(191), quantity,
+		quantity)
 	policy := `{"type":"Percent","value":2147483647,"periodSeconds":1800}`
 	rules := fmt.Sprintf(`{"tolerance":%q,"policies":[%s]}`, quantity, repeated(policy, 100))
 	schedules := make([]string, 32)
@@ -99,6 +101,29 @@ func TestLargestObjectIsAccepted(t *testing.T) {
 	if _, err := objects.dryRun(t, workloadAutoscaler, spec); err != nil {
 		t.Errorf("%.2000s", err)
 	}
+}
+
+// Metrics on as many pages as are permitted, in the order in which the rule that counts them has the most to compare.
+func TestMostPagesAreAccepted(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, namespace(t))
+	list := make([]string, 100)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"name":"%s%02d","type":"PodEndpoint","podEndpoint":{"port":80,"path":"/%s%d","metric":{"name":"hits"},
+			"valueType":"Rate","target":%s}}`, strings.Repeat("m", 61), 99-i, strings.Repeat("p", 1022), i/10, average)
+	}
+	spec := with(t, `{"metrics":[`+strings.Join(list, ",")+`]}`)
+	if _, err := objects.dryRun(t, workloadAutoscaler, spec); err != nil {
+		t.Errorf("%.2000s", err)
+	}
+}
+
+func manyLabels(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`"%s%02d":"%s"`, strings.Repeat("l", 61), i, strings.Repeat("v", 63))
+	}
+	return strings.Join(list, ",")
 }
 
 // named repeats a metric, each with a name of its own.

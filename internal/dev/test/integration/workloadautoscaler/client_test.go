@@ -248,7 +248,7 @@ func fullStatus(at metav1.Time) plimsollv1alpha1.WorkloadAutoscalerStatus {
 			},
 		},
 		Limit:           &plimsollv1alpha1.Limit{Name: "MinReplicas", Message: "4 replicas at least"},
-		Next:            &plimsollv1alpha1.Next{Time: at, Reason: "ScheduleEnd", Replicas: ptr.To[int32](2)},
+		Next:            &plimsollv1alpha1.Next{Time: at, Reason: "ScheduleEnd"},
 		ActiveSchedules: []plimsollv1alpha1.ActiveSchedule{{Name: "day", Until: &at}},
 		Conditions: []metav1.Condition{
 			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Active", LastTransitionTime: at},

@@ -26,8 +26,10 @@ const (
 	pods   = `{"metrics":[{"name":"m","type":"Pods","pods":{"metric":{"name":%q},"target":%s}}]}`
 	object = `{"metrics":[{"name":"m","type":"Object","object":{"describedObject":%s,"metric":{"name":"hits"},"target":%s}}]}`
 	queue  = `{"metrics":[{"name":"m","type":"External","external":{"metric":{"name":%q},"target":%s}}]}`
-	full   = `{"minReplicas":0,"scaleToZero":{},"metrics":[{"name":"m","type":"External","external":{"metric":{"name":"jobs"},"target":{"type":"Value","value":"5"}}%s}]}`
-	daily  = `{"schedules":[{"name":"day","start":"0 8 * * *","durationSeconds":3600,"minReplicas":2%s}]}`
+	// selected has the selector of a metric of pods.
+	selected = `{"metrics":[{"name":"m","type":"Pods",%q:{"metric":{"name":"hits","selector":{%s}},"target":{"type":"AverageValue","averageValue":"5"}}}]}`
+	full     = `{"minReplicas":0,"scaleToZero":{},"metrics":[{"name":"m","type":"External","external":{"metric":{"name":"jobs"},"target":{"type":"Value","value":"5"}}%s}]}`
+	daily    = `{"schedules":[{"name":"day","start":"0 8 * * *","durationSeconds":3600,"minReplicas":2%s}]}`
 
 	ingress  = `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","name":"shop"}`
 	value    = `{"type":"Value","value":"5"}`
@@ -50,6 +52,7 @@ var invalids = map[string]invalid{
 	"a huge name":            {`{"scaleTargetRef":{"name":"` + strings.Repeat("a", 254) + `"}}`, "spec.scaleTargetRef.name", "may not be more than 253 bytes", true},
 	"no group":               {`{"scaleTargetRef":{"apiVersion":null}}`, "spec.scaleTargetRef.apiVersion", "must specify the API group", false},
 	"empty group":            {`{"scaleTargetRef":{"apiVersion":"v1"}}`, "spec.scaleTargetRef.apiVersion", "must specify the API group", false},
+	"an empty apiVersion":    {`{"scaleTargetRef":{"kind":"ReplicationController","apiVersion":""}}`, "spec.scaleTargetRef.apiVersion", "at least 1 chars", true},
 	"three parts":            {`{"scaleTargetRef":{"apiVersion":"apps/v1/v3"}}`, "spec.scaleTargetRef.apiVersion", "a group and a version", false},
 	"three parts of a core kind": {`{"scaleTargetRef":{"kind":"ReplicationController","apiVersion":"apps/v1/v3"}}`,
 		"spec.scaleTargetRef.apiVersion", "a group and a version", false},
@@ -145,7 +148,21 @@ var invalids = map[string]invalid{
 	"a queue with both values":       {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"5","averageValue":"5"}`), "spec.metrics[0].external.target.averageValue", "may be set only where type is AverageValue", false},
 	"a negative queue":               {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"-300m"}`), "spec.metrics[0].external.target.value", "should match", false},
 
+	// Selectors.
+	"an operator of none":         {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a","operator":"Is","values":["b"]}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].operator", "Unsupported value", true},
+	"In without values":           {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a","operator":"In"}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].values", "must be set where operator is In or NotIn", true},
+	"NotIn with no value":         {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a","operator":"NotIn","values":[]}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].values", "must be set where operator is In or NotIn", true},
+	"Exists with values":          {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a","operator":"Exists","values":["b"]}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].values", "may not be set where operator is Exists", true},
+	"DoesNotExist with values":    {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a","operator":"DoesNotExist","values":["b"]}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].values", "may not be set where operator is Exists", true},
+	"a requirement without a key": {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"","operator":"Exists"}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].key", "at least 1 chars", true},
+	"a key that is no label's":    {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a b","operator":"Exists"}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].key", "should match", true},
+	"a value that is no label's":  {fmt.Sprintf(selected, "pods", `"matchExpressions":[{"key":"a","operator":"In","values":["/check out"]}]`), "spec.metrics[0].pods.metric.selector.matchExpressions[0].values[0]", "should match", true},
+	"a label that is none":        {fmt.Sprintf(selected, "pods", `"matchLabels":{"a b":"c"}`), "spec.metrics[0].pods.metric.selector.matchLabels", "must have keys with the syntax of labels", true},
+	"a label's value":             {fmt.Sprintf(selected, "pods", `"matchLabels":{"a":"/check out"}`), "spec.metrics[0].pods.metric.selector.matchLabels.a", "should match", true},
+	"257 values":                  {fmt.Sprintf(selected, "pods", `"matchLabels":{"a":"b"},"matchExpressions":[{"key":"a","operator":"In","values":[`+manyValues(255)+`]}]`), "spec.metrics[0].pods.metric.selector", "at most 256 labels and values", true},
+
 	// Quantities.
+	"an empty quantity":          {fmt.Sprintf(full, `,"activationValue":""`), "spec.metrics[0].activationValue", "at least 1 chars", true},
 	"an exponent of nine digits": {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"1e999999999"}`), "spec.metrics[0].external.target.value", "should match", true},
 	"65 digits":                  {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"`+strings.Repeat("1", 65)+`"}`), "spec.metrics[0].external.target.value", "may not be more than 64 bytes", true},
 	"a number with an exponent":  {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":1e300}`), "spec.metrics[0].external.target.value", "", true},
@@ -163,9 +180,9 @@ var invalids = map[string]invalid{
 		"spec.metrics[0].fallback.replicas", "must be set unless policy is CurrentReplicas", true},
 	"a fallback of the current with replicas": {fmt.Sprintf(full, `,"fallback":{"policy":"CurrentReplicas","replicas":3}`),
 		"spec.metrics[0].fallback.replicas", "may not be set where policy is CurrentReplicas", true},
-	"a fallback above maxReplicas": {fmt.Sprintf(full, `,"fallback":{"replicas":6}`), "spec.metrics", "no fallback.replicas above the maxReplicas", true},
+	"a fallback above maxReplicas": {fmt.Sprintf(full, `,"fallback":{"replicas":6}`), "spec.metrics", "spec.metrics[0].fallback.replicas must be less than or equal to spec.maxReplicas", true},
 	"activationValue without zero": {`{"metrics":[{"name":"m","type":"External","external":{"metric":{"name":"jobs"},"target":` + value + `},"activationValue":"1"}]}`,
-		"spec.metrics", "may have an activationValue only beside scaleToZero", true},
+		"spec.metrics", "spec.metrics[0].activationValue may be set only beside scaleToZero", true},
 	"activationValue -1": {fmt.Sprintf(full, `,"activationValue":"-1"`), "spec.metrics[0].activationValue", "should match", true},
 	"activationValue of CPU": {`{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu","target":` + percent + `},"activationValue":"1"}]}`,
 		"spec.metrics[0].activationValue", "may be set only where type is Object, External or Prometheus", true},
@@ -207,25 +224,30 @@ var invalids = map[string]invalid{
 	"a schedule of 367 days":        {fmt.Sprintf(daily, `,"durationSeconds":31708800`), "spec.schedules[0].durationSeconds", "less than or equal to 31622400", true},
 	"a time zone on Mars":           {fmt.Sprintf(daily, `,"timeZone":"Mars/Olympus"`), "spec.schedules[0].timeZone", "unknown time zone Mars/Olympus", true},
 	"a time zone that is an offset": {fmt.Sprintf(daily, `,"timeZone":"+02:00"`), "spec.schedules[0].timeZone", "should match", true},
+	"an empty end":                  {fmt.Sprintf(daily, `,"end":""`), "spec.schedules[0].end", "at least 1 chars", true},
+	"an empty start":                {fmt.Sprintf(daily, `,"start":""`), "spec.schedules[0].start", "at least 1 chars", true},
 	"the API server's time zone":    {fmt.Sprintf(daily, `,"timeZone":"Local"`), "spec.schedules[0].timeZone", "name of a time zone in the IANA database", true},
 	"an empty time zone":            {fmt.Sprintf(daily, `,"timeZone":""`), "spec.schedules[0].timeZone", "at least 1 chars", true},
 	"a ramp of more than a day":     {fmt.Sprintf(daily, `,"rampSeconds":86401`), "spec.schedules[0].rampSeconds", "less than or equal to 86400", true},
 	"minReplicas 0 with CPU, at night": {`{"minReplicas":0,"scaleToZero":{},"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
 		"spec.minReplicas", "no Object, External, Prometheus", true},
-	"a schedule's min above maxReplicas": {`{"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":6}]}`,
-		"spec.schedules", "must have no minReplicas above the maxReplicas", true},
+	"a schedule's min above maxReplicas": {`{"schedules":[{"name":"noon","start":"@daily","durationSeconds":60,"minReplicas":2},
+		{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":6}]}`,
+		"spec.schedules", "spec.schedules[1].minReplicas must be less than or equal to spec.maxReplicas", true},
 	"a schedule's max below minReplicas": {`{"minReplicas":3,"schedules":[{"name":"night","start":"@daily","durationSeconds":60,"maxReplicas":2}]}`,
-		"spec.schedules", "must have no maxReplicas below the minReplicas", true},
-	"a schedule's min below minReplicas": {`{"minReplicas":3,"schedules":[{"name":"night","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
-		"spec.schedules", "must have no minReplicas below that of the object", true},
+		"spec.schedules", "spec.schedules[0].maxReplicas must be greater than or equal to spec.minReplicas", true},
+	"a schedule's min below minReplicas": {`{"minReplicas":3,"schedules":[{"name":"noon","start":"@daily","durationSeconds":60,"minReplicas":4},
+		{"name":"night","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
+		"spec.schedules", "spec.schedules[1].minReplicas must be greater than or equal to spec.minReplicas", true},
 	"a schedule's max above maxReplicas": {`{"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"maxReplicas":9}]}`,
-		"spec.schedules", "must have no maxReplicas above that of the object", true},
+		"spec.schedules", "spec.schedules[0].maxReplicas must be less than or equal to spec.maxReplicas", true},
 	"only maxima without metrics": {`{"metrics":null,"schedules":[{"name":"night","start":"@daily","durationSeconds":60,"maxReplicas":2}]}`,
 		"spec.schedules", "must have one with minReplicas where there are no metrics", true},
 	"an empty forecast": {`{"forecast":{}}`, "spec.forecast.mode", "Required value", true},
 	"numbers of no forecast": {`{"forecast":{"mode":"Off","wasteLimitPercent":3}}`, "spec.forecast.mode",
 		"must be Preview or Active beside wasteLimitPercent", true},
 	"a step above int64": {fmt.Sprintf(daily, `,"start":"*/9223372036854775808 * * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
+	"11 pages":           {manyPaths(11), "spec.metrics", "at most 10 different paths", true},
 	"33 schedules":       {manySchedules(33), "spec.schedules", "at most 32 items", true},
 	"an unknown field":   {`{"coolDownPeriod":5}`, "", `unknown field "spec.coolDownPeriod"`, true},
 }
@@ -236,6 +258,24 @@ func manyMetrics(n int) string {
 		fmt.Fprintf(&list, `{"name":"m%d","type":"Resource","resource":{"name":"cpu","target":%s}},`, i, percent)
 	}
 	return list.String()
+}
+
+func manyValues(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%q", fmt.Sprint("v", i))
+	}
+	return strings.Join(list, ",")
+}
+
+// manyPaths are metrics of the target's pods, each on a page of its own.
+func manyPaths(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"name":"m%d","type":"PodEndpoint","podEndpoint":{"port":80,"path":"/m%d","metric":{"name":"hits"},
+			"valueType":"Rate","target":%s}}`, i, i, average)
+	}
+	return `{"metrics":[` + strings.Join(list, ",") + `]}`
 }
 
 func manySchedules(n int) string {

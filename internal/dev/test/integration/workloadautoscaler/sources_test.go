@@ -17,6 +17,7 @@ var own = map[string]string{
 	"podEndpoint":    `{"port":"http","metric":{"name":"hits"},"valueType":"Rate","target":` + average + `}`,
 	"prometheus":     `{"serverAddress":"http://prometheus:9090","query":"up","target":` + average + `}`,
 	"externalScaler": `{"scalerAddress":"scaler:9090","target":` + average + `}`,
+	"scaler":         `{"type":"redis","metadata":{"listName":"orders"}}`,
 }
 
 // patched is a spec whose only metric is that source with the patch, of which null removes a field.
@@ -45,23 +46,30 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 	const all = `{"serverName":"web.shop.svc","ca":{"secret":` + secret + `},"cert":{"secret":` + secret + `},"key":{"secret":` + secret + `}}`
 	for source, patches := range map[string][]string{
 		"podEndpoint": {
-			`{}`, `{"port":8080}`, `{"port":65535,"path":"/stats/prometheus?usedonly&filter=a%2fb"}`,
+			`{}`, `{"tlsConfig":{}}`, `{"tlsConfig":{"insecureSkipVerify":false}}`, `{"port":8080}`, `{"port":65535,"path":"/stats/prometheus?usedonly&filter=a%2fb"}`,
 			`{"target":` + value + `}`, `{"valueType":"Gauge","nullValues":"Zero"}`, `{"scheme":"https","tlsConfig":{}}`,
 			`{"scheme":"https","tlsConfig":` + all + `,` + tokens + `}`, `{` + users + `}`,
-			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`,
+			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`, `{"metric":{"name":"hits","selector":{}}}`,
+			`{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"_a","operator":"NotIn","values":["/","",` + manyValues(253) + `]}]}}}`,
+			`{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"DoesNotExist","values":[]}]}}}`,
 			`{"metric":{"name":"job:hits_2xx:Rate"}}`, `{"metric":{"name":"_"}}`,
 		},
 		"prometheus": {
-			`{}`, `{"serverAddress":"https://thanos.monitoring.svc.cluster.local:9091/prefix/"}`,
+			`{}`, `{"tlsConfig":{}}`, `{"serverAddress":"https://thanos.monitoring.svc.cluster.local:9091/prefix/"}`,
 			`{"serverAddress":"http://10.0.0.1"}`, `{"serverAddress":"http://[fd00::1]:9090"}`,
 			`{"target":` + value + `,"intervalSeconds":300,"timeoutSeconds":30,"nullValues":"Zero"}`,
 			`{"tenant":{"id":"team a","header":"THANOS-TENANT"},"namespaceParameter":"shop"}`, `{` + tokens + `}`,
 			`{"serverAddress":"https://p","tlsConfig":{"caBundle":"UEVN"},` + users + `}`,
 		},
 		"externalScaler": {
-			`{}`, `{"target":null}`, `{"target":{"type":"Value"}}`, `{"target":` + value + `,"delivery":"Poll"}`,
+			`{}`, `{"tlsConfig":{}}`, `{"transport":"TLS"}`, `{"transport":"TLS","tlsConfig":{}}`, `{"target":null}`, `{"target":{"type":"Value"}}`, `{"target":` + value + `,"delivery":"Poll"}`,
 			`{"scalerMetadata":{"queue":"orders","empty":""},"metricName":"s0-jobs"}`,
-			`{"scalerAddress":"scaler.keda.svc.cluster.local:65535","intervalSeconds":1,"tlsConfig":` + all + `}`,
+			`{"scalerAddress":"scaler.keda.svc.cluster.local:65535","intervalSeconds":1,"transport":"TLS","tlsConfig":` + all + `}`,
+		},
+		"scaler": {
+			`{}`, `{"metadata":null}`, `{"metadata":{}}`, `{"target":{"type":"Value"}}`, `{"target":` + value + `,"metricName":"s0-jobs"}`,
+			`{"authenticationRef":{"name":"redis"}}`, `{"authenticationRef":{"name":"redis","kind":"ClusterTriggerAuthentication"}}`,
+			`{"intervalSeconds":1,"timeoutSeconds":30}`,
 		},
 	} {
 		for _, patch := range patches {
@@ -70,7 +78,7 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"prometheus", "externalScaler"} {
+	for _, kind := range []string{"prometheus", "externalScaler", "scaler"} {
 		spec := strings.Replace(patched(t, kind, `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)
 		if _, err := objects.dryRun(t, workloadAutoscaler, with(t, spec)); err != nil {
 			t.Errorf("zero replicas by %s: %v", kind, err)
@@ -108,7 +116,18 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"1","averageUtilization":1}}`, ".target.averageUtilization", "may be set only where type is Utilization"},
 		{"podEndpoint", `{"target":{"type":"Value","averageValue":"1"}}`, ".target.value", "must be set where type is Value"},
 		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"0"}}`, ".target.averageValue", "should match"},
-		{"podEndpoint", `{"tlsConfig":{}}`, ".tlsConfig", "may be set only where scheme is https"},
+		{"podEndpoint", `{"tlsConfig":{"caBundle":"UEVN"}}`, ".tlsConfig", "may be set only where scheme is https"},
+		{"podEndpoint", `{"scheme":"https","tlsConfig":{"serverName":""}}`, ".tlsConfig.serverName", "at least 1 chars"},
+		{"podEndpoint", `{"path":""}`, ".path", "at least 1 chars"},
+		{"podEndpoint", `{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a-b","operator":"Exists"}]}}}`,
+			".metric.selector.matchExpressions[0].key", "should match"},
+		{"podEndpoint", `{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}}`,
+			".metric.selector.matchExpressions[0].values", "must be set where operator is In or NotIn"},
+		{"podEndpoint", `{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["b"]}]}}}`,
+			".metric.selector.matchExpressions[0].values", "may not be set where operator is Exists"},
+		{"podEndpoint", `{"metric":{"name":"hits","selector":{"matchLabels":{"a-b":"c"}}}}`, ".metric.selector.matchLabels", "must have keys of letters"},
+		{"podEndpoint", `{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a","operator":"In","values":[` + manyValues(256) + `]}]}}}`,
+			".metric.selector", "at most 256 labels and values"},
 		{"podEndpoint", `{` + users + `,` + tokens + `}`, ".basicAuth", "may not be set beside authorization"},
 		{"podEndpoint", `{"authorization":{"type":"Basic","credentials":` + secret + `}}`, ".authorization.type", "Unsupported value"},
 		{"podEndpoint", `{"authorization":{"credentials":{"name":"a/b","key":"k"}}}`, ".authorization.credentials.name", "should match"},
@@ -132,7 +151,9 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"prometheus", `{"tenant":{"id":"a\r\nHost: x"}}`, ".tenant.id", "should match"},
 		{"prometheus", `{"tenant":{"id":"a","header":"Host"}}`, ".tenant.header", "Unsupported value"},
 		{"prometheus", `{"namespaceParameter":"a&b"}`, ".namespaceParameter", "should match"},
-		{"prometheus", `{"tlsConfig":{}}`, ".tlsConfig", "may be set only where serverAddress begins with https"},
+		{"prometheus", `{"namespaceParameter":""}`, ".namespaceParameter", "at least 1 chars"},
+		{"prometheus", `{"queryParameters":""}`, ".queryParameters", "at least 1 chars"},
+		{"prometheus", `{"tlsConfig":{"insecureSkipVerify":true}}`, ".tlsConfig", "may be set only where serverAddress begins with https"},
 		{"prometheus", `{` + users + `,` + tokens + `}`, ".basicAuth", "may not be set beside authorization"},
 		{"prometheus", `{"target":{"type":"Utilization","averageUtilization":1}}`, ".target.type", "must be Value or AverageValue"},
 		{"externalScaler", `{"scalerAddress":"scaler"}`, ".scalerAddress", "must be a host and a port"},
@@ -142,14 +163,29 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"externalScaler", `{"scalerAddress":"dns:///scaler:1"}`, ".scalerAddress", "must be a host and a port"},
 		{"externalScaler", `{"target":{"type":"Value","averageValue":"5"}}`, ".target.averageValue", "may be set only where type is AverageValue"},
 		{"externalScaler", `{"target":{"type":"Utilization"}}`, ".target.type", "must be Value or AverageValue"},
+		{"externalScaler", `{"metricName":""}`, ".metricName", "at least 1 chars"},
+		{"externalScaler", `{"transport":"SSL"}`, ".transport", "Unsupported value"},
+		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN"}}`, ".tlsConfig", "may be set only where transport is TLS"},
 		{"externalScaler", `{"scalerMetadata":{"scalerAddress":"x"}}`, ".scalerMetadata", "may not have the key scalerAddress"},
 		{"externalScaler", `{"scalerMetadata":{"":"x"}}`, ".scalerMetadata", "must have keys of 1 to 253 characters"},
 		{"externalScaler", `{"scalerMetadata":{"a":"` + strings.Repeat("x", 4097) + `"}}`, ".scalerMetadata", "values of at most 4096"},
-		{"externalScaler", `{"tlsConfig":{"cert":{"secret":` + secret + `}}}`, ".tlsConfig.cert", "must be set together with key"},
-		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","ca":{"secret":` + secret + `}}}`, ".tlsConfig.ca", "may not be set beside caBundle"},
-		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","insecureSkipVerify":true}}`, ".tlsConfig.insecureSkipVerify",
+		{"externalScaler", `{"transport":"TLS","tlsConfig":{"cert":{"secret":` + secret + `}}}`, ".tlsConfig.cert", "must be set together with key"},
+		{"externalScaler", `{"transport":"TLS","tlsConfig":{"caBundle":"UEVN","ca":{"secret":` + secret + `}}}`, ".tlsConfig.ca", "may not be set beside caBundle"},
+		{"externalScaler", `{"transport":"TLS","tlsConfig":{"caBundle":"UEVN","insecureSkipVerify":true}}`, ".tlsConfig.insecureSkipVerify",
 			"may not be true beside ca or caBundle"},
-		{"externalScaler", `{"tlsConfig":{"serverName":"a b"}}`, ".tlsConfig.serverName", "should match"},
+		{"externalScaler", `{"transport":"TLS","tlsConfig":{"serverName":"a b"}}`, ".tlsConfig.serverName", "should match"},
+		{"scaler", `{"type":null}`, ".type", "Required"},
+		{"scaler", `{"type":"Redis"}`, ".type", "should match"},
+		{"scaler", `{"metadata":{"a":1}}`, ".metadata.a", "must be of type string"},
+		{"scaler", `{"metadata":{"":"x"}}`, ".metadata", "must have keys of 1 to 253 characters"},
+		{"scaler", `{"metadata":{"a":"` + strings.Repeat("x", 4097) + `"}}`, ".metadata", "values of at most 4096"},
+		{"scaler", `{"authenticationRef":{}}`, ".authenticationRef.name", "Required"},
+		{"scaler", `{"authenticationRef":{"name":""}}`, ".authenticationRef.name", "at least 1 chars"},
+		{"scaler", `{"authenticationRef":{"name":"a","kind":"Secret"}}`, ".authenticationRef.kind", "Unsupported value"},
+		{"scaler", `{"metricName":""}`, ".metricName", "at least 1 chars"},
+		{"scaler", `{"target":{"type":"Utilization"}}`, ".target.type", "must be Value or AverageValue"},
+		{"scaler", `{"intervalSeconds":0}`, ".intervalSeconds", "greater than or equal to 1"},
+		{"scaler", `{"timeoutSeconds":31}`, ".timeoutSeconds", "less than or equal to 30"},
 	} {
 		_, err := objects.dryRun(t, workloadAutoscaler, with(t, patched(t, c.source, c.patch)))
 		if err := refused(err, "spec.metrics[0]."+c.source+c.field, c.text); err != nil {
@@ -172,7 +208,7 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	if err := refused(err, "spec.minReplicas", "no Object, External, Prometheus"); err != nil {
 		t.Error(err)
 	}
-	for source, isTaken := range map[string]bool{"podEndpoint": false, "prometheus": true, "externalScaler": false} {
+	for source, isTaken := range map[string]bool{"podEndpoint": false, "prometheus": true, "externalScaler": false, "scaler": false} {
 		spec := strings.Replace(patched(t, source, `{}`), `{"metrics":[{`, `{"minReplicas":0,"scaleToZero":{},"metrics":[{"activationValue":"1",`, 1)
 		_, err := objects.dryRun(t, workloadAutoscaler, with(t, spec))
 		if (err == nil) != isTaken {
@@ -225,7 +261,7 @@ func TestLargestOwnSourcesAreAccepted(t *testing.T) {
 			"/"+strings.Repeat("a", 1023), tls, strings.Repeat("m", 1024)),
 		"prometheus": fmt.Sprintf(`{"serverAddress":%q,"query":%q,"tenant":{"id":%q},"tlsConfig":%s}`,
 			"https://"+strings.Repeat("h", 498)+":65535", strings.Repeat("q", 4096), strings.Repeat("t", 256), tls),
-		"externalScaler": fmt.Sprintf(`{"scalerAddress":%q,"scalerMetadata":%s,"metricName":%q,"tlsConfig":%s}`,
+		"externalScaler": fmt.Sprintf(`{"scalerAddress":%q,"scalerMetadata":%s,"metricName":%q,"transport":"TLS","tlsConfig":%s}`,
 			strings.Repeat("h", 256)+":65535", encoded(t, metadata), strings.Repeat("m", 1024), tls),
 	} {
 		one := decoded([]byte(patched(t, source, patch)))["metrics"].([]any)[0]

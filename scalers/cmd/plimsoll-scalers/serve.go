@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/objects"
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/server"
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
+)
+
+const (
+	// maxRequestBytes is a metric's largest form: 64 keys of metadata with 4,096 characters each.
+	maxRequestBytes = 512 << 10
+	// maxStreams is above the number of metrics that the controller has in one connection.
+	maxStreams  = 250
+	endWithin   = 5 * time.Second
+	readTimeout = 10 * time.Second
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	cluster       clusterOptions
+	address       string
+	healthAddress string
+	certFile      string
+	keyFile       string
+	memoryMiB     int64
+	directory     string
+}
+
+func newServe() *cobra.Command {
+	o := &serveOptions{}
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Serves the metrics of WorkloadAutoscalers to the controller",
+		Long: "Serves the metrics of WorkloadAutoscalers to the controller, in KEDA's protocol of external scalers. Each " +
+			"type of trigger has a process of its own.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
+	}
+	fs := command.Flags()
+	o.cluster.add(fs)
+	fs.StringVar(&o.address, "bind-address", ":9090", "The address on which the controller is served.")
+	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz.")
+	fs.StringVar(&o.certFile, "tls-cert-file", "",
+		"The certificate of the server. It is read anew when it changes. Without it connections are not encrypted.")
+	fs.StringVar(&o.keyFile, "tls-private-key-file", "", "The key of the certificate.")
+	fs.Int64Var(&o.memoryMiB, "max-memory-per-type", 512,
+		"The memory that the process of one type of trigger may use, in MiB. A process with more is ended, and started "+
+			"again.")
+	fs.StringVar(&o.directory, "socket-directory", os.TempDir(), "The directory of the sockets of these processes.")
+	return command
+}
+
+func (o *serveOptions) validate() error {
+	const least = 128
+	switch {
+	case (o.certFile == "") != (o.keyFile == ""):
+		return errors.New("--tls-cert-file and --tls-private-key-file belong together: set both or none")
+	case o.memoryMiB < least:
+		return fmt.Errorf("--max-memory-per-type: %d: must be at least %d", o.memoryMiB, least)
+	}
+	return o.cluster.validate()
+}
+
+func (o *serveOptions) run(ctx context.Context) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	log := newLog()
+	config, err := o.cluster.config()
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	cache, err := objects.New(client)
+	if err != nil {
+		return err
+	}
+	directory, err := os.MkdirTemp(o.directory, "plimsoll-scalers-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(directory) }()
+	processes := supervisor.New(supervisor.Config{
+		Command: o.cluster.work, Directory: directory, Memory: o.memoryMiB << 20, Log: log,
+	})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { cache.Run(ctx) })
+	wg.Go(func() { processes.Run(ctx) })
+	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, log) })
+	defer cancel()
+	return o.serve(ctx, &server.Server{Objects: cache, Processes: processes}, log)
+}
+
+// serve answers the controller until the context ends.
+func (o *serveOptions) serve(ctx context.Context, s *server.Server, log logr.Logger) error {
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+	if o.certFile != "" {
+		options = append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
+			MinVersion: tls.VersionTLS13,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+				pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+				return &pair, err
+			},
+		})))
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
+	if err != nil {
+		return err
+	}
+	g := grpc.NewServer(options...)
+	pb.RegisterExternalScalerServer(g, s)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(endWithin, g.Stop)
+		defer timer.Stop()
+		g.GracefulStop()
+	})
+	defer stop()
+	log.Info("serving", "address", listener.Addr().String())
+	return g.Serve(listener)
+}
+
+// serveHealth serves /healthz and /readyz until the context ends.
+func serveHealth(ctx context.Context, address string, isReady func() bool, log logr.Logger) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if isReady() {
+			return
+		}
+		http.Error(w, "the WorkloadAutoscalers are not read yet", http.StatusServiceUnavailable)
+	})
+	s := &http.Server{Addr: address, Handler: mux, ReadTimeout: readTimeout, WriteTimeout: readTimeout}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		log.Error(err, "probes cannot be served", "address", address)
+	}
+}

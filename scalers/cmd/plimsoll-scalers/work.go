@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/worker"
+)
+
+// newWork is the process of one type of trigger, which serve starts.
+func newWork() *cobra.Command {
+	var options clusterOptions
+	var trigger, socket string
+	command := &cobra.Command{
+		Use:    "work",
+		Short:  "Reads the metrics of one type of trigger, for serve",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return work(c.Context(), &options, trigger, socket)
+		},
+	}
+	fs := command.Flags()
+	options.add(fs)
+	fs.StringVar(&trigger, "type", "", "The type of trigger.")
+	fs.StringVar(&socket, "socket", "", "The path of the socket.")
+	return command
+}
+
+func work(ctx context.Context, options *clusterOptions, trigger, socket string) error {
+	log := newLog().WithValues("type", trigger)
+	builder, err := options.builder(log)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	w := worker.New(worker.Config{Build: builder.Build, Log: log, End: func() { end(errPileUp) }})
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequestBytes))
+	pb.RegisterExternalScalerServer(g, w)
+	grpc_health_v1.RegisterHealthServer(g, health.NewServer())
+	go w.Run(ctx)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(endWithin, g.Stop)
+		defer timer.Stop()
+		g.GracefulStop()
+	})
+	defer stop()
+	if err := g.Serve(listener); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); errors.Is(err, errPileUp) {
+		return err
+	}
+	return nil
+}
+
+// errPileUp ends the process, which the server starts again.
+var errPileUp = errors.New("too many calls of scalers do not end")

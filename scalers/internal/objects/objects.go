@@ -1,0 +1,111 @@
+// Package objects has the scalers of WorkloadAutoscalers. The server reads for a request what the object says, not what
+// the request says: whoever reaches the server's port gets no more than the numbers of objects that exist.
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
+)
+
+var resource = schema.GroupVersionResource{Group: "plimsoll.dev", Version: "v1alpha1", Resource: "workloadautoscalers"}
+
+// Objects is a cache of WorkloadAutoscalers.
+type Objects struct {
+	informer cache.SharedIndexInformer
+}
+
+// New makes a cache. It is empty before Run.
+func New(client dynamic.Interface) (*Objects, error) {
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	informer := factory.ForResource(resource).Informer()
+	if err := informer.SetTransform(shorten); err != nil {
+		return nil, err
+	}
+	return &Objects{informer: informer}, nil
+}
+
+// Run fills the cache, until the context ends.
+func (o *Objects) Run(ctx context.Context) { o.informer.Run(ctx.Done()) }
+
+// HasSynced reports whether the cache has all objects.
+func (o *Objects) HasSynced() bool { return o.informer.HasSynced() }
+
+// object is what the cache keeps of an object.
+type object struct {
+	unstructured.Unstructured
+	target  job.Target
+	metrics map[string]job.Scaler
+}
+
+// spec is what is read of an object.
+type spec struct {
+	Spec struct {
+		ScaleTargetRef job.Target `json:"scaleTargetRef"`
+		Metrics        []struct {
+			Name   string      `json:"name"`
+			Type   string      `json:"type"`
+			Scaler *job.Scaler `json:"scaler"`
+		} `json:"metrics"`
+	} `json:"spec"`
+}
+
+// shorten keeps the scalers of an object. An object without any is kept by its name.
+func shorten(o any) (any, error) {
+	full, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return o, nil
+	}
+	short := &object{metrics: map[string]job.Scaler{}}
+	short.SetGroupVersionKind(full.GroupVersionKind())
+	short.SetNamespace(full.GetNamespace())
+	short.SetName(full.GetName())
+	short.SetUID(full.GetUID())
+	short.SetResourceVersion(full.GetResourceVersion())
+	var s spec
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(full.Object, &s); err != nil {
+		// An object of another version of the API: its metrics are unknown, until it changes.
+		return short, nil //nolint:nilerr // said to whoever requests one
+	}
+	short.target = s.Spec.ScaleTargetRef
+	for _, m := range s.Spec.Metrics {
+		if m.Type == "Scaler" && m.Scaler != nil {
+			short.metrics[m.Name] = *m.Scaler
+		}
+	}
+	return short, nil
+}
+
+// ErrNotSeen is returned for a metric that is not in the cache, or has other fields there.
+var ErrNotSeen = errors.New("this server has not seen the metric yet")
+
+// Job returns the metric of an object. text is the scaler as the requester knows it, as job.Scaler.Text returns it.
+func (o *Objects) Job(namespace, name, metric, text string) (job.Job, error) {
+	item, exists, err := o.informer.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil {
+		return job.Job{}, err
+	}
+	kept, ok := item.(*object)
+	if !exists || !ok {
+		return job.Job{}, fmt.Errorf("%w: no WorkloadAutoscaler %s/%s", ErrNotSeen, namespace, name)
+	}
+	scaler, ok := kept.metrics[metric]
+	if !ok {
+		return job.Job{}, fmt.Errorf("%w: WorkloadAutoscaler %s/%s has no metric %s of type Scaler",
+			ErrNotSeen, namespace, name, metric)
+	}
+	if scaler.Text() != text {
+		return job.Job{}, fmt.Errorf("%w: the metric %s of WorkloadAutoscaler %s/%s was edited",
+			ErrNotSeen, metric, namespace, name)
+	}
+	return job.Job{Namespace: namespace, Object: name, Metric: metric, Target: kept.target, Scaler: scaler}, nil
+}

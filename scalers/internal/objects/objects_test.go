@@ -1,0 +1,94 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
+)
+
+func autoscaler(metrics ...any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler",
+		"metadata": map[string]any{"namespace": "shop", "name": "jobs", "annotations": map[string]any{"a": "b"}},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+			"metrics":        metrics,
+		},
+	}}
+}
+
+func metric(name, list string) map[string]any {
+	return map[string]any{"name": name, "type": "Scaler", "scaler": map[string]any{
+		"type": "redis", "metadata": map[string]any{"listName": list}, "intervalSeconds": int64(5),
+		"authenticationRef": map[string]any{"name": "redis-auth"},
+	}}
+}
+
+func TestJob(t *testing.T) {
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{resource: "WorkloadAutoscalerList"},
+		autoscaler(metric("queue", "orders"), map[string]any{"name": "cpu", "type": "Resource"}))
+	objects, err := New(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); objects.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	waitFor(t, objects.HasSynced)
+	scaler := job.Scaler{
+		Type: "redis", Metadata: map[string]string{"listName": "orders"},
+		AuthenticationRef: &job.AuthenticationRef{Name: "redis-auth"},
+	}
+	text := scaler.Text()
+	got, err := objects.Job("shop", "jobs", "queue", text)
+	want := job.Job{
+		Namespace: "shop", Object: "jobs", Metric: "queue", Scaler: scaler,
+		Target: job.Target{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+	}
+	if err != nil || got.Encode() != want.Encode() {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	other := scaler
+	other.AuthenticationRef = &job.AuthenticationRef{Name: "of-somebody-else"}
+	for _, refused := range []struct{ namespace, name, metric, text string }{
+		{"shop", "jobs", "queue", other.Text()}, {"shop", "jobs", "queue", ""}, {"shop", "jobs", "cpu", text},
+		{"shop", "other", "queue", text}, {"kube-system", "jobs", "queue", text},
+	} {
+		if _, err := objects.Job(refused.namespace, refused.name, refused.metric, refused.text); !errors.Is(err, ErrNotSeen) {
+			t.Errorf("%v: got %v, want that the server has not seen it", refused, err)
+		}
+	}
+	edited := autoscaler(metric("queue", "returns"))
+	if _, err := client.Resource(resource).Namespace("shop").Update(ctx, edited, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { _, err := objects.Job("shop", "jobs", "queue", text); return errors.Is(err, ErrNotSeen) })
+	kept, _, _ := objects.informer.GetStore().GetByKey("shop/jobs")
+	if short, ok := kept.(*object); !ok || len(short.GetAnnotations()) != 0 || short.Object["spec"] != nil {
+		t.Errorf("the cache keeps %v", kept)
+	}
+}
+
+func waitFor(t *testing.T, condition func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(10 * time.Second); !condition(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatal("too late")
+		}
+	}
+}

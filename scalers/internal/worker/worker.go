@@ -1,0 +1,176 @@
+// Package worker reads metrics with KEDA's scalers of one type. It runs in a process of its own: a scaler that panics
+// in a goroutine, or takes all memory, ends the metrics of its type alone.
+package worker
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
+)
+
+const (
+	// unused is how long a scaler is kept after its last call: three of the longest intervals.
+	unused = 15 * time.Minute
+	// mostAbandoned is the number of calls that may never end before the process ends, to start anew.
+	mostAbandoned = 16
+)
+
+// Config configures a Worker.
+type Config struct {
+	Build Build
+	Log   logr.Logger
+	// End is called when too many calls do not end.
+	End func()
+}
+
+// Worker answers the requests for one type of trigger.
+type Worker struct {
+	pb.UnimplementedExternalScalerServer
+
+	config    Config
+	abandoned atomic.Int64
+
+	mu      sync.Mutex
+	metrics map[string]*metric
+}
+
+// New makes a Worker.
+func New(config Config) *Worker { return &Worker{config: config, metrics: map[string]*metric{}} }
+
+// IsActive reports whether any of the scaler's metrics is active, as KEDA's operator does.
+func (w *Worker) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
+	m, err := w.metricOf(ref)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := m.specs(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	for i := range specs {
+		if specs[i].External == nil {
+			continue
+		}
+		r, err := m.read(ctx, specs[i].External.Metric.Name)
+		switch {
+		case err != nil:
+			return nil, failed(err)
+		case r.isActive:
+			return &pb.IsActiveResponse{Result: true}, nil
+		}
+	}
+	return &pb.IsActiveResponse{}, nil
+}
+
+// GetMetricSpec returns the scaler's metrics with their targets.
+func (w *Worker) GetMetricSpec(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
+	m, err := w.metricOf(ref)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := m.specs(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	response := &pb.GetMetricSpecResponse{}
+	for i := range specs {
+		external := specs[i].External
+		if external == nil {
+			continue
+		}
+		size := external.Target.AverageValue
+		if size == nil {
+			size = external.Target.Value
+		}
+		if size != nil {
+			response.MetricSpecs = append(response.MetricSpecs, &pb.MetricSpec{
+				MetricName: external.Metric.Name, TargetSizeFloat: size.AsApproximateFloat64(),
+			})
+		}
+	}
+	return response, nil
+}
+
+// GetMetrics returns the values of one of the scaler's metrics.
+func (w *Worker) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
+	m, err := w.metricOf(request.GetScaledObjectRef())
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.read(ctx, request.GetMetricName())
+	if err != nil {
+		return nil, failed(err)
+	}
+	response := &pb.GetMetricsResponse{}
+	for _, value := range r.values {
+		response.MetricValues = append(response.MetricValues, &pb.MetricValue{
+			MetricName: request.GetMetricName(), MetricValueFloat: value,
+		})
+	}
+	return response, nil
+}
+
+// failed is the response for a scaler that cannot be made or read.
+func failed(err error) error { return status.Error(codes.FailedPrecondition, err.Error()) }
+
+// metricOf returns the metric of the request. A metric with other fields replaces the one before.
+func (w *Worker) metricOf(ref *pb.ScaledObjectRef) (*metric, error) {
+	text := ref.GetScalerMetadata()[job.JobKey]
+	j, err := job.Decode(text)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.metrics[j.ID()]
+	if m != nil && m.text == text {
+		return m, nil
+	}
+	if m != nil {
+		m.stop()
+	}
+	m = newMetric(&j, text, &w.config, w.abandon)
+	w.metrics[j.ID()] = m
+	return m, nil
+}
+
+func (w *Worker) abandon() {
+	if w.abandoned.Add(1) > mostAbandoned {
+		w.config.Log.Info("too many calls do not end; the process ends and is started again", "calls", mostAbandoned)
+		w.config.End()
+	}
+}
+
+// Run closes scalers that nobody uses, until the context ends. Then it closes all.
+func (w *Worker) Run(ctx context.Context) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			w.closeUnused(time.Now().Add(-unused))
+		case <-ctx.Done():
+			w.closeUnused(time.Now().Add(unused))
+			return
+		}
+	}
+}
+
+func (w *Worker) closeUnused(since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, m := range w.metrics {
+		if m.lastUsed().Before(since) {
+			m.stop()
+			delete(w.metrics, id)
+		}
+	}
+}

@@ -91,8 +91,8 @@ func haveSameTimes(a, b schedules.Cron) bool {
 	return true
 }
 
-// daysOf returns the days of the week on which the expression matches a date, as bits. As in cron, one of two restrictions
-// of the day is enough.
+// daysOf returns the days of the week on which the expression matches a date, as bits. As in cron, one of two
+// restrictions of the day is enough.
 func daysOf(s *cron.SpecSchedule, month time.Month, day int) uint64 {
 	const all = 1<<7 - 1
 	isDay := s.Dom&(1<<day) != 0

@@ -13,7 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 )
 
-// jobsNow returns a decision for a target of four replicas and at most five, on so many jobs, with one for each replica.
+// jobsNow returns a decision for a target of four replicas and at most five, on so many jobs, with one for each
+// replica.
 func jobsNow(t *testing.T, n int64, after time.Duration) *horizontal.Decision {
 	t.Helper()
 	_, w := onCPU(t, metric.Result{})

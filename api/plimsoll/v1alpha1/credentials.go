@@ -46,8 +46,8 @@ type SecretKeySelector struct {
 	Key string `json:"key"`
 }
 
-// TLSConfig configures the verification of a server's certificate, and the client certificate. An empty one means the same
-// as none: the system's certificate authorities are trusted.
+// TLSConfig configures the verification of a server's certificate, and the client certificate. An empty one means the
+// same as none: the system's certificate authorities are trusted.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.ca) || !has(self.caBundle)`,message="may not be set beside caBundle",fieldPath=".ca",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.insecureSkipVerify) || !self.insecureSkipVerify || (!has(self.ca) && !has(self.caBundle))`,message="may not be true beside ca or caBundle, which would check nothing",fieldPath=".insecureSkipVerify",reason="FieldValueForbidden"

@@ -13,6 +13,7 @@ import (
 type PodEndpointMetricSource struct {
 	// The port: the name of a container port, or a number.
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:Pattern=`^([0-9][0-9-]*)?[a-z]([a-z0-9-]*[a-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule=`(int(self) >= 1 && int(self) <= 65535) || size(self) > 0`,message="must be 1 to 65535, or the name of a container port"

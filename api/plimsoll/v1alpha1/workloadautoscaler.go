@@ -100,7 +100,8 @@ type WorkloadAutoscalerSpec struct {
 
 	// The limits on how fast the replica count rises and falls. Without it the count at most doubles in a sync period, or
 	// rises to 4. It falls to the highest count that was proposed in the last 300 seconds, or in the time of the
-	// controller's flag --horizontal-pod-autoscaler-downscale-stabilization.
+	// controller's flag --horizontal-pod-autoscaler-downscale-stabilization. If it is set, even to an empty struct, both
+	// directions have the defaults of their fields instead, as with a HorizontalPodAutoscaler.
 	// +optional
 	Behavior *Behavior `json:"behavior,omitempty"`
 

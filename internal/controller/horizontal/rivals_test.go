@@ -116,7 +116,8 @@ func TestMigrationWarnsOfNothing(t *testing.T) {
 			if got.Reason != reason || (got.Status == metav1.ConditionFalse) != want {
 				t.Errorf("%q: %v", mark, got)
 			}
-			if got = horizontaltest.WorkloadCondition(api.Get("a"), "Ready"); got.Status != metav1.ConditionFalse || got.Reason != reason {
+			got = horizontaltest.WorkloadCondition(api.Get("a"), "Ready")
+			if got.Status != metav1.ConditionFalse || got.Reason != reason {
 				t.Errorf("%q: %v", mark, got)
 			}
 			if isWarned := w.HasEvent(reason); isWarned != want {

@@ -247,7 +247,8 @@ func explained(t *testing.T, step *snapshothorizontal.Step, set divergence.Set) 
 	return result, text.String()
 }
 
-// TestLastScaleDecisionIsTheStatuses: explain has the decision that the status has, with its time, while it means the same.
+// TestLastScaleDecisionIsTheStatuses: explain has the decision that the status has, with its time, while it means the
+// same.
 func TestLastScaleDecisionIsTheStatuses(t *testing.T) {
 	text, err := os.ReadFile("testdata/wla-schedule.yaml")
 	if err != nil {
@@ -264,7 +265,8 @@ func TestLastScaleDecisionIsTheStatuses(t *testing.T) {
 	}
 	written := decide()
 	step.Workload.Status, step.Snapshot.Time = *written, step.Snapshot.Time.Add(time.Second)
-	if diff := cmp.Diff(written.LastScaleDecision, decide().LastScaleDecision); diff != "" || written.LastScaleDecision == nil {
+	diff := cmp.Diff(written.LastScaleDecision, decide().LastScaleDecision)
+	if diff != "" || written.LastScaleDecision == nil {
 		t.Errorf("(-status +explain):\n%s", diff)
 	}
 	step.Scale.Spec.Replicas++

@@ -78,8 +78,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestAnotherAutoscalerIsUrgent: that the target has another autoscaler, or no longer, is no noise, although the condition
-// stays True: plimsoll migrate waits for it.
+// TestAnotherAutoscalerIsUrgent: that the target has another autoscaler, or no longer, is no noise, although the
+// condition stays True: plimsoll migrate waits for it.
 func TestAnotherAutoscalerIsUrgent(t *testing.T) {
 	able := func(reason string) *statusOf {
 		s := shown()
@@ -90,8 +90,10 @@ func TestAnotherAutoscalerIsUrgent(t *testing.T) {
 		before, after string
 		isUrgent      bool
 	}{
-		{"ReadyForNewScale", statusreport.AnotherAutoscaler, true}, {statusreport.AnotherAutoscaler, "ReadyForNewScale", true},
-		{"ReadyForNewScale", "ScaleDownStabilized", false}, {statusreport.AnotherAutoscaler, statusreport.AnotherAutoscaler, false},
+		{"ReadyForNewScale", statusreport.AnotherAutoscaler, true},
+		{statusreport.AnotherAutoscaler, "ReadyForNewScale", true},
+		{"ReadyForNewScale", "ScaleDownStabilized", false},
+		{statusreport.AnotherAutoscaler, statusreport.AnotherAutoscaler, false},
 	} {
 		if got := Urgent(of(able(c.before)), of(able(c.after))); got != c.isUrgent {
 			t.Errorf("%s, then %s: urgent %v", c.before, c.after, got)

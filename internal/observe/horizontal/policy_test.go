@@ -300,8 +300,8 @@ func TestScaledToZero(t *testing.T) {
 	}
 }
 
-// TestSelectorErrorNamesItsField: a selector that no metrics API takes is an error of its metric, by the field's path. The
-// API server refuses nearly all of them.
+// TestSelectorErrorNamesItsField: a selector that no metrics API takes is an error of its metric, by the field's path.
+// The API server refuses nearly all of them.
 func TestSelectorErrorNamesItsField(t *testing.T) {
 	bogus := plimsollv1alpha1.MetricIdentifier{Name: "hits", Selector: &plimsollv1alpha1.LabelSelector{
 		MatchExpressions: []plimsollv1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}

@@ -27,8 +27,8 @@ func (d reported) extend(r *Report) {
 	}
 }
 
-// reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview, as
-// in each migration: that is no fault. Nor is it one when that autoscaler is gone.
+// reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview,
+// as in each migration: that is no fault. Nor is it one when that autoscaler is gone.
 func (d reported) reportRefusal(r *Report) {
 	isPreview := d.Policy.WorkloadAutoscaler.Mode == mode.Preview
 	isFine := d.Refusal.Reason == AnotherAutoscaler && (isPreview || d.Refusal.IsEnding)

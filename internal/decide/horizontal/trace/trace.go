@@ -146,8 +146,8 @@ func failureOf(r *metric.Result) string {
 	}
 }
 
-// IsSame reports whether both traces mean the same, as the KEP says: the current replicas, the recommendation, the desired
-// replicas, the metrics' statuses, proposals and reasons, and the constraints.
+// IsSame reports whether both traces mean the same, as the KEP says: the current replicas, the recommendation, the
+// desired replicas, the metrics' statuses, proposals and reasons, and the constraints.
 func (t *Trace) IsSame(other *Trace) bool {
 	return t.HasSameResult(other) && isSame(t.Recommended, other.Recommended) &&
 		slices.EqualFunc(t.Metrics, other.Metrics, func(a, b Metric) bool { return isSame(a.Proposed, b.Proposed) })

@@ -12,8 +12,8 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// TestEndsAtItsStart: an end that has the times of the start, in whatever spelling, is refused: the schedule would never
-// end.
+// TestEndsAtItsStart: an end that has the times of the start, in whatever spelling, is refused: the schedule would
+// never end.
 func TestEndsAtItsStart(t *testing.T) {
 	for _, c := range []struct {
 		start, end string
@@ -38,7 +38,8 @@ func TestEndsAtItsStart(t *testing.T) {
 		{"0 9 * * *", "1 9 * * *", false},
 		{"0 9 1 1 *", "0 9 1 2 *", false},
 	} {
-		_, errs := Of(&plimsollv1alpha1.Schedule{Name: "a", Start: c.start, End: c.end}, field.NewPath("spec", "schedules").Index(1))
+		s := &plimsollv1alpha1.Schedule{Name: "a", Start: c.start, End: c.end}
+		_, errs := Of(s, field.NewPath("spec", "schedules").Index(1))
 		isRefused := len(errs) == 1 && errs[0].Field == "spec.schedules[1].end" && strings.Contains(errs[0].Detail, c.start)
 		if isRefused != c.isSame || !c.isSame && errs != nil {
 			t.Errorf("from %q to %q: %v", c.start, c.end, errs)
@@ -65,7 +66,8 @@ func TestNoStartBetweenDates(t *testing.T) {
 		"dates of another zone":       {"0 0 24 12 *", "2026-12-23T12:00:00-12:00", "2026-12-25T00:00:00Z", hour, false},
 	} {
 		_, errs := Of(&plimsollv1alpha1.Schedule{
-			Name: "a", Start: c.start, DurationSeconds: ptr.To(c.seconds), NotBefore: date(t, c.notBefore), NotAfter: date(t, c.notAfter),
+			Name: "a", Start: c.start, DurationSeconds: ptr.To(c.seconds),
+			NotBefore: date(t, c.notBefore), NotAfter: date(t, c.notAfter),
 		}, field.NewPath("spec", "schedules").Index(0))
 		isRefused := len(errs) == 1 && errs[0].Field == "spec.schedules[0].notAfter"
 		if isRefused != c.isRefused || !c.isRefused && errs != nil {

@@ -83,26 +83,28 @@ func haveSameTimes(a, b schedules.Cron) bool {
 	for month := time.January; month <= time.December; month++ {
 		longest := time.Date(2028, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // a leap year
 		for day := 1; day <= longest; day++ {
-			for weekday := time.Sunday; weekday <= time.Saturday; weekday++ {
-				if matches(one, month, day, weekday) != matches(other, month, day, weekday) {
-					return false
-				}
+			if daysOf(one, month, day) != daysOf(other, month, day) {
+				return false
 			}
 		}
 	}
 	return true
 }
 
+// daysOf returns the days of the week on which the expression matches a date, as bits. As in cron, one of two
+// restrictions of the day is enough.
+func daysOf(s *cron.SpecSchedule, month time.Month, day int) uint64 {
+	const all = 1<<7 - 1
+	isDay := s.Dom&(1<<day) != 0
+	switch isBoth := (s.Dom|s.Dow)&starBit != 0; {
+	case s.Month&(1<<month) == 0 || isBoth && !isDay:
+		return 0
+	case isDay && !isBoth:
+		return all
+	default:
+		return s.Dow & all
+	}
+}
+
 // starBit is set in a field of an expression that is *.
 const starBit = 1 << 63
-
-// matches reports whether the expression matches times of such a day. As in cron, one of two restrictions of the day is
-// enough.
-func matches(s *cron.SpecSchedule, month time.Month, day int, weekday time.Weekday) bool {
-	isDay, isWeekday := s.Dom&(1<<day) != 0, s.Dow&(1<<weekday) != 0
-	isEither := isDay || isWeekday
-	if (s.Dom|s.Dow)&starBit != 0 {
-		isEither = isDay && isWeekday
-	}
-	return isEither && s.Month&(1<<month) != 0
-}

@@ -26,8 +26,9 @@ func TestPagesOfAnObject(t *testing.T) {
 	}
 	for pages, isRefused := range map[int]bool{1: false, sources.MaxPages: false, sources.MaxPages + 1: true} {
 		_, _, refusal := observehorizontal.PolicyOf(observehorizontal.WorkloadAutoscaler(onPages(pages)), observehorizontal.DefaultOptions())
-		if got := strings.Contains(refusal.Message, fmt.Sprintf("spec.metrics[10].podEndpoint: Invalid value: the metrics of type "+
-			"PodEndpoint are on %d pages of each pod", pages)); got != isRefused ||
+		want := fmt.Sprintf("spec.metrics[10].podEndpoint: Invalid value: the metrics of type PodEndpoint are on %d pages",
+			pages)
+		if got := strings.Contains(refusal.Message, want); got != isRefused ||
 			(refusal.Reason == "InvalidSpec") != isRefused {
 			t.Errorf("%d pages: %+v", pages, refusal)
 		}

@@ -31,8 +31,8 @@ func (w *Decided) isUndecided() bool {
 	return false
 }
 
-// DecisionOf converts a decision to the form of KEP-6107. It keeps the time of the old status if both mean the same for one
-// generation of the object, which the indices of the metrics refer to.
+// DecisionOf converts a decision to the form of KEP-6107. It keeps the time of the old status if both mean the same for
+// one generation of the object, which the indices of the metrics refer to.
 func DecisionOf(
 	d *horizontal.Decision, generation int64, shown *plimsollv1alpha1.ScaleDecision,
 ) *plimsollv1alpha1.ScaleDecision {
@@ -77,8 +77,8 @@ func traceOf(shown *plimsollv1alpha1.ScaleDecision) *trace.Trace {
 	return t
 }
 
-// decisionMoved reports whether the decision has another result than that of the old status. Other numbers of the metrics
-// are no reason to write.
+// decisionMoved reports whether the decision has another result than that of the old status. Other numbers of the
+// metrics are no reason to write.
 func (w *Decided) decisionMoved(shown *plimsollv1alpha1.ScaleDecision) bool {
 	if w.isUndecided() {
 		return false

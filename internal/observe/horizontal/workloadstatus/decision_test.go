@@ -13,46 +13,54 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 )
 
-// TestDecisionKeepsItsTime: a decision has the time of the first one that means the same, and then has no difference
-// that would be a reason to write.
-func TestDecisionKeepsItsTime(t *testing.T) {
-	decide := func(jobsNow int64, after time.Duration) *horizontal.Decision {
-		_, w := onCPU(t, metric.Result{})
-		w.Policy.Metrics[0].Type, w.Policy.Metrics[0].Target.Type = "External", "AverageValue"
-		w.Policy.Metrics[0].Target.Milli = 1000
-		o := horizontal.Observation{
-			Target: horizontal.Target{SpecReplicas: 4, StatusReplicas: 4}, Readings: []metric.Reading{jobs(jobsNow)},
-		}
-		d, _ := horizontal.Decide(noon.Add(after), w.Policy, horizontal.State{}, &o)
-		return &d
+// jobsNow returns a decision for a target of four replicas and at most five, on so many jobs, with one for each
+// replica.
+func jobsNow(t *testing.T, n int64, after time.Duration) *horizontal.Decision {
+	t.Helper()
+	_, w := onCPU(t, metric.Result{})
+	w.Policy.Metrics[0].Type, w.Policy.Metrics[0].Target.Type = "External", "AverageValue"
+	w.Policy.Metrics[0].Target.Milli = 1000
+	o := horizontal.Observation{
+		Target: horizontal.Target{SpecReplicas: 4, StatusReplicas: 4}, Readings: []metric.Reading{jobs(n)},
 	}
-	first := DecisionOf(decide(6, 0), 3, nil)
+	d, _ := horizontal.Decide(noon.Add(after), w.Policy, horizontal.State{}, &o)
+	return &d
+}
+
+// TestDecisionKeepsItsTime: a decision has the time of the first one that means the same for the same generation of the
+// object.
+func TestDecisionKeepsItsTime(t *testing.T) {
+	first := DecisionOf(jobsNow(t, 6, 0), 3, nil)
 	if !first.Time.Time.Equal(noon) || *first.ObservedGeneration != 3 || first.Reason != "ReplicaLimit" ||
 		*first.RecommendedReplicas != 6 || first.DesiredReplicas != 5 {
 		t.Fatalf("%+v", first)
 	}
-	again := decide(6, time.Minute)
+	again := jobsNow(t, 6, time.Minute)
 	if got := DecisionOf(again, 3, first); !cmp.Equal(got, first) {
 		t.Errorf("the same decision: %s", cmp.Diff(first, got))
 	}
-	if got := DecisionOf(again, 4, first); got.Time.Equal(&first.Time) || *got.ObservedGeneration != 4 {
-		t.Errorf("the same decision on another generation of the object: %+v", got)
-	}
-	recommended := decide(7, time.Minute)
-	if got := DecisionOf(recommended, 3, first); got.Time.Equal(&first.Time) || *got.RecommendedReplicas != 7 {
-		t.Errorf("another recommendation: %+v", got)
-	}
-	for what, d := range map[string]*horizontal.Decision{"the same decision": again, "another recommendation": recommended} {
-		if (&Decided{Decision: d}).decisionMoved(first) {
-			t.Errorf("%s is a reason to write", what)
+	for what, got := range map[string]*plimsollv1alpha1.ScaleDecision{
+		"another generation":     DecisionOf(again, 4, first),
+		"another recommendation": DecisionOf(jobsNow(t, 7, time.Minute), 3, first),
+		"another result":         DecisionOf(jobsNow(t, 3, time.Minute), 3, first),
+	} {
+		if !got.Time.Time.Equal(noon.Add(time.Minute)) {
+			t.Errorf("%s: %+v", what, got)
 		}
 	}
-	other := decide(3, 2*time.Minute)
-	if got := DecisionOf(other, 3, first); got.Time.Equal(&first.Time) {
-		t.Errorf("another decision: %+v", got)
-	}
-	if w := (&Decided{Decision: other}); !w.decisionMoved(first) || !w.decisionMoved(nil) {
-		t.Error("another decision has not moved")
+}
+
+// TestDecisionWorthAWrite: another result is a reason to write, other numbers are none.
+func TestDecisionWorthAWrite(t *testing.T) {
+	first := DecisionOf(jobsNow(t, 6, 0), 3, nil)
+	for jobs, want := range map[int64]bool{6: false, 7: false, 3: true} {
+		w := &Decided{Decision: jobsNow(t, jobs, time.Minute)}
+		if got := w.decisionMoved(first); got != want {
+			t.Errorf("%d jobs instead of 6: a reason to write is %t", jobs, got)
+		}
+		if !w.decisionMoved(nil) {
+			t.Errorf("%d jobs instead of nothing: no reason to write", jobs)
+		}
 	}
 }
 

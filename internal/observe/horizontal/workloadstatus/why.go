@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// widestWhy is the maximum width of the column WHY: a line of kubectl get then fits in 120. The message of the condition
-// Ready is not cut.
+// widestWhy is the maximum width of the column WHY: a line of kubectl get then fits in 120. The message of the
+// condition Ready is not cut.
 const widestWhy = 31
 
 // cut returns a text in a width.

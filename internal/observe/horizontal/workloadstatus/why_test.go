@@ -122,6 +122,9 @@ func TestWhyFits(t *testing.T) {
 			o.Refusal = horizontal.Refusal{Reason: reason, Message: "why", Summary: summary}
 		}
 	}
+	waiting := func(name string) func(*horizontal.Observation) {
+		return refused(statusreport.AnotherAutoscaler, "waits for HPA "+name)
+	}
 	selector := func(p podselector.Problem) func(*horizontal.Observation) {
 		return func(o *horizontal.Observation) { o.Target.Selector = podselector.Selector{Problem: p} }
 	}
@@ -136,7 +139,9 @@ func TestWhyFits(t *testing.T) {
 		s.Paused = &plimsollv1alpha1.Paused{Replicas: plimsollv1alpha1.MostReplicas}
 	}
 	failing := func(s *spec) {
-		s.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{Replicas: ptr.To[int32](4), FailureDurationSeconds: ptr.To[int32](0)}
+		s.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
+			Replicas: ptr.To[int32](4), FailureDurationSeconds: ptr.To[int32](0),
+		}
 	}
 	down := metric.Reading{Error: "no such server"}
 	for name, c := range map[string]struct {
@@ -145,9 +150,9 @@ func TestWhyFits(t *testing.T) {
 		see    func(*horizontal.Observation)
 	}{
 		"InvalidSpec":            {withMode("Unheard"), jobs(5), asUsual},
-		"AnotherAutoscaler":      {unchanged, jobs(5), refused(statusreport.AnotherAutoscaler, "waits for HPA "+strings.Repeat("h", 253)+" to be removed")},
+		"AnotherAutoscaler":      {unchanged, jobs(5), waiting(strings.Repeat("h", 253))},
 		"a refusal of one word":  {unchanged, jobs(5), refused(strings.Repeat("R", 64), "")},
-		"a preview beside it":    {withMode(plimsollv1alpha1.ModePreview), jobs(5), refused(statusreport.AnotherAutoscaler, "waits")},
+		"a preview beside it":    {withMode(plimsollv1alpha1.ModePreview), jobs(5), waiting("web")},
 		"no scale":               {unchanged, jobs(5), func(o *horizontal.Observation) { o.Target.Error = "not found" }},
 		"no selector":            {unchanged, jobs(5), selector(podselector.Missing)},
 		"an invalid selector":    {unchanged, jobs(5), selector(podselector.Invalid)},

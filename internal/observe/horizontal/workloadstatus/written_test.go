@@ -22,15 +22,15 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestEachFieldIsWritten: there is a decision that writes each field of the status. A field that none writes promises what
-// the API does not keep.
+// TestEachFieldIsWritten: there is a decision that writes each field of the status. A field that none writes promises
+// what the API does not keep.
 func TestEachFieldIsWritten(t *testing.T) {
 	asUsual := func(*horizontal.Observation) {}
 	scheduled := func(s *spec) {
 		s.MaxReplicas = 5
 		s.Schedules = []plimsollv1alpha1.Schedule{
-			{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int64](3 * 86400), NotAfter: ptr.To(metav1.NewTime(noon.Add(time.Hour))),
-				MinReplicas: ptr.To[int32](4)},
+			{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int64](3 * 86400), MinReplicas: ptr.To[int32](4),
+				NotAfter: ptr.To(metav1.NewTime(noon.Add(time.Hour)))},
 		}
 	}
 	inTotal := func(s *spec) {

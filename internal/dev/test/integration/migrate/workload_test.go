@@ -128,8 +128,8 @@ func (w *workload) objects(
 	return hpa, o
 }
 
-// faults watches the WorkloadAutoscaler. It returns a function that ends that, and returns which conditions looked like an
-// error meanwhile.
+// faults watches the WorkloadAutoscaler. It returns a function that ends that, and returns which conditions looked like
+// an error meanwhile.
 func (w *workload) faults(name string) func() []string {
 	w.t.Helper()
 	watcher, err := w.WLAs.Watch(w.t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})

@@ -85,8 +85,8 @@ func TestLargestObjectIsAccepted(t *testing.T) {
 		"target":{"type":"Value","value":%q}},"activationValue":%q,
 		"fallback":{"replicas":3,"policy":"CurrentReplicasIfHigher"}}`,
 		strings.Repeat("a", 253)+"/"+strings.Repeat("v", 63), strings.Repeat("K", 63), strings.Repeat("n", 253),
-		strings.Repeat("m", 1024), manyLabels(64), strings.Repeat("k", 253)+"/"+strings.Repeat("k", 63), manyValues(191), quantity,
-		quantity)
+		strings.Repeat("m", 1024), manyLabels(64), strings.Repeat("k", 253)+"/"+strings.Repeat("k", 63), manyValues(191),
+		quantity, quantity)
 	policy := `{"type":"Percent","value":2147483647,"periodSeconds":1800}`
 	rules := fmt.Sprintf(`{"tolerance":%q,"policies":[%s]}`, quantity, repeated(policy, 100))
 	schedules := make([]string, 32)

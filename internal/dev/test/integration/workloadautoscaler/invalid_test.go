@@ -341,8 +341,8 @@ func refused(err error, field, text string) error {
 
 var mostBytes = regexp.MustCompile(`^may not be more than (\d+) bytes$`)
 
-// isOlder reports whether a cause is what the API server of 1.30 says instead: it names the fields of a status without the
-// status, and has other words for a text that is too long.
+// isOlder reports whether a cause is what the API server of 1.30 says instead: it names the fields of a status without
+// the status, and has other words for a text that is too long.
 func isOlder(cause metav1.StatusCause, field, text string) bool {
 	words := mostBytes.ReplaceAllString(text, "may not be longer than $1")
 	return (cause.Field == field || "status."+cause.Field == field) && strings.Contains(cause.Message, words)

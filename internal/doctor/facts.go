@@ -171,6 +171,8 @@ type Autoscaler struct {
 	ScaledObject string
 	// Overridden is the message of its condition ReplicasOverridden; empty unless that is True.
 	Overridden string
+	// Ineffective is the message of a VerticalPodAutoscaler's condition ConfigIneffective; empty unless that is True.
+	Ineffective string
 	// HasStatus says that some controller has written conditions into it.
 	HasStatus bool
 	// Writes are those of its status.

@@ -52,7 +52,7 @@ const (
 
 func portsOf(pod *corev1.Pod) ports {
 	var text strings.Builder
-	for c := range lasting(pod) {
+	for c := range Lasting(pod) {
 		for i := range c.Ports {
 			port := &c.Ports[i]
 			if port.Name == "" || port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {

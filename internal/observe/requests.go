@@ -76,7 +76,7 @@ func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 		r.pod = listOf(resourcehelpers.PodRequests(pod, resourcehelpers.PodResourcesOptions{}))
 		r.whole = amountsOf(wholeOf(pod), allocatedOf(pod))
 	}
-	for _, c := range slices.Backward(slices.Collect(lasting(pod))) {
+	for _, c := range slices.Backward(slices.Collect(Lasting(pod))) {
 		r.containers = unique.Make(container{
 			name: c.Name, requests: amountsOf(c.Resources.Requests, actuatedOf(pod, c.Name)), next: r.containers,
 		})
@@ -343,8 +343,8 @@ func (r *requests) beyond(pod *corev1.Pod) corev1.ResourceList {
 	return beyond
 }
 
-// lasting yields the containers that live as long as the pod.
-func lasting(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
+// Lasting yields the containers that live as long as the pod, the native sidecars after the others.
+func Lasting(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
 	return func(yield func(*corev1.Container) bool) {
 		for i := range pod.Spec.Containers {
 			if !yield(&pod.Spec.Containers[i]) {

@@ -74,6 +74,29 @@ func (p *Page) Table(label string, rows [][]string) {
 
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
+// AddLeftOut adds a line that counts lines which are left out by their labels, if there are any.
+func (p *Page) AddLeftOut(lines []Line) {
+	if len(lines) == 0 {
+		return
+	}
+	var labels []string
+	counts := map[string]int{}
+	for _, line := range lines {
+		label := strings.TrimRight(line.Label, " 0123456789")
+		if counts[label]++; counts[label] == 1 {
+			labels = append(labels, label)
+		}
+	}
+	for i, label := range labels {
+		if n := counts[label]; n == 1 {
+			labels[i] = "1 " + label
+		} else {
+			labels[i] = fmt.Sprintf("%d %ss", n, label)
+		}
+	}
+	p.Add("left out", "%s; --verbose prints all", strings.Join(labels, ", "))
+}
+
 // Labelled is a text behind a label of at most nine characters. Lines after the first begin below the text.
 func Labelled(label, text string, width int) string {
 	line := fmt.Sprintf("  %-9s ", label)

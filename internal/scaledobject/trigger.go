@@ -30,6 +30,26 @@ var Thresholds = map[string]Threshold{
 	"redis":               {"listLength", "activationListLength", "5"},
 }
 
+// Version is the release of KEDA whose types of triggers are Types.
+const Version = "2.21.0"
+
+// Types are the types of triggers that KEDA has: see github.com/kedacore/keda, pkg/scaling/scalers_builder.go.
+var Types = []string{
+	"activemq", "apache-kafka", "arangodb", "artemis-queue", "aws-cloudwatch", "aws-dynamodb",
+	"aws-dynamodb-streams", "aws-kinesis-stream", "aws-sqs-queue", "azure-app-insights", "azure-blob",
+	"azure-cosmosdb", "azure-data-explorer", "azure-eventhub", "azure-log-analytics", "azure-monitor",
+	"azure-pipelines", "azure-queue", "azure-servicebus", "beanstalkd", "cassandra", "clickhouse", "couchdb",
+	"cpu", "cron", "datadog", "dynatrace", "elastic-forecast", "elasticsearch", "etcd", "external",
+	"external-mock", "external-push", "forgejo-runner", "gcp-cloudtasks", "gcp-pubsub", "gcp-spanner",
+	"gcp-stackdriver", "gcp-storage", "github-runner", "graphite", "huawei-cloudeye", "ibmmq", "influxdb",
+	"kafka", "kubernetes-resource", "kubernetes-workload", "liiklus", "loki", "memory", "metrics-api", "mongodb",
+	"mssql", "mysql", "nats-jetstream", "new-relic", "nsq", "opensearch", "openstack-metric", "openstack-swift",
+	"postgresql", "predictkube", "prometheus", "pulsar", "rabbitmq", "redis", "redis-cluster",
+	"redis-cluster-streams", "redis-sentinel", "redis-sentinel-streams", "redis-streams", "selenium-grid",
+	"solace-direct-messaging", "solace-event-queue", "solarwinds", "solr", "splunk", "splunk-observability",
+	"sumologic", "temporal",
+}
+
 // Cron is when a trigger of type cron starts and ends.
 type Cron struct{ Starts, Ends cron.Schedule }
 

@@ -37,7 +37,8 @@ func (s *Scene) Assume(unmodified observehorizontal.Autoscaler, known Known) err
 	if w.CPURequestMilli > 0 {
 		w.Profile.CPUPerRequestMilliCoreSeconds = w.CPURequestMilli / a.perSecond
 	}
-	s.Target, s.isInPods, s.PodCapacity = targetOf(&policy, w), known.IsInPods, a.perSecond
+	s.Target, s.Tolerance = targetOf(&policy, w), policy.Tolerance.Up
+	s.isInPods, s.PodCapacity = known.IsInPods, a.perSecond
 	if known.IsInPods {
 		s.PodCapacity = 1 / s.Target
 	}

@@ -11,6 +11,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 )
 
@@ -45,7 +46,8 @@ func Refusal(s *Scene, settings []Setting) error {
 func oneTarget(settings []Setting) error {
 	first := settings[0].Autoscaler().Target()
 	for i := range settings {
-		if ref := settings[i].Autoscaler().Target(); ref.Kind != first.Kind || ref.Name != first.Name {
+		ref := settings[i].Autoscaler().Target()
+		if observe.KindKey(ref.Kind) != observe.KindKey(first.Kind) || ref.Name != first.Name {
 			return fmt.Errorf("%s scales %s %s, and %s scales %s %s: all that is compared has the same pods, so play them one "+
 				"by one", settings[0].Name, first.Kind, first.Name, settings[i].Name, ref.Kind, ref.Name)
 		}

@@ -114,7 +114,7 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	p := &player{
 		scene: s, watch: watch, world: w, run: &Run{Setting: setting, Series: newSeries(s.For)},
 		tally: score.New(score.Config{
-			PodCapacity: s.PodCapacity, Target: s.Target, Tolerance: policy.Tolerance.Up, MinReplicas: s.MinReplicas,
+			PodCapacity: s.PodCapacity, Target: s.Target, Tolerance: s.Tolerance, MinReplicas: s.MinReplicas,
 			Slow:         s.Slow,
 			RequestCores: s.Workload.requestMilli() / 1000, CoreHourPrice: s.CoreHourPrice, NodeCores: s.Supply.CPUMilli / 1000,
 		}),

@@ -148,10 +148,11 @@ type Scene struct {
 	// ScoreFrom is how much of the beginning is played but not scored.
 	ScoreFrom time.Duration
 	// PodCapacity is the load, in its own units, that a pod serves at 100 % of its CPU
-	// request. Target is the part of it that pods shall serve, MinReplicas the least
-	// count, as scores understand them.
-	PodCapacity, Target float64
-	MinReplicas         int32
+	// request. Target is the part of it that pods shall serve, Tolerance how far above
+	// that is not above the target, MinReplicas the least count, as scores understand
+	// them: those of the object as it is, so that all settings are measured alike.
+	PodCapacity, Target, Tolerance float64
+	MinReplicas                    int32
 	// Burstiness is that of the arrivals.
 	Burstiness float64
 	// Replicas are there at the beginning; 0 means as many as the load asks for.
@@ -219,7 +220,7 @@ func NewScene(l *load.Load, w Workload, first observehorizontal.Autoscaler) (*Sc
 	policy, _, _ := observehorizontal.PolicyOf(first, observehorizontal.DefaultOptions())
 	s := &Scene{
 		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, &w),
-		MinReplicas: policy.MinReplicas, maxReplicas: policy.MaxReplicas,
+		Tolerance: policy.Tolerance.Up, MinReplicas: policy.MinReplicas, maxReplicas: policy.MaxReplicas,
 		Burstiness: 1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
 		Supply: world.Supply{Delay: 90 * time.Second, IdleFor: 10 * time.Minute},
 		Timing: DefaultTiming(),

@@ -200,8 +200,9 @@ var layers = []wall{
 		why:    "a rule is a function of its objects: it calls no API, and reads no clock",
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
 			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/observe/horizontal/validation",
-			"internal/observe/vertical", "internal/decide/horizontal/schedules", "internal/crdschema", "api",
-			"internal/quantity", "internal/output", "internal/scaledobject"},
+			"internal/observe/vertical", "internal/decide/horizontal/schedules", "internal/decide/vertical/status",
+			"internal/crdschema", "api", "internal/quantity", "internal/output", "internal/scaledobject",
+			"internal/cmderror"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{

@@ -73,7 +73,7 @@ func TestWhatIf(t *testing.T) {
 		before, after float64
 	}{
 		{"Cost, in pod-hours", "", before.PodHours, after.PodHours},
-		{"Time more than 10 % above the present target", " %", before.AboveTargetPercent, after.AboveTargetPercent},
+		{"Time above the present target, by more than the tolerance", " %", before.AboveTargetPercent, after.AboveTargetPercent},
 		{"Of that, with all pods of maxReplicas", " %", before.AboveAtMaxPercent, after.AboveAtMaxPercent},
 		{"Time with more load than the pods can serve", " %", before.ShortPercent, after.ShortPercent},
 		{"The longest such time", " s", before.LongestShortSeconds, after.LongestShortSeconds},

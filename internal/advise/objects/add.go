@@ -78,7 +78,7 @@ func (c *Collection) adder(o *Object) func(*Collection, *Object) error {
 	}
 	if removed := removalOf(o); removed != nil {
 		c.Removed = append(c.Removed, *removed)
-		o.isOld = true
+		o.IsUnserved = true
 		return removed.add
 	}
 	return otherAdder(o)
@@ -122,7 +122,7 @@ func (o *Object) isPart() bool {
 }
 
 // put adds an object of a kind. One that is there already gives way: as when files are
-// applied in turn, the last one counts.
+// applied in turn, the last one counts, of those in a version that is served.
 func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
 	if c.at == nil {
 		c.at = map[string]position{}
@@ -132,13 +132,20 @@ func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
 		c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place, IsPart: true})
 		return
 	}
+	at := position{index: len(*list), place: o.Place, isUnserved: o.IsUnserved}
 	if !known || o.Name == "" {
-		c.at[o.Key()] = position{index: len(*list), place: o.Place}
+		c.at[o.Key()] = at
 		*list = append(*list, item)
 		return
 	}
-	c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place})
-	c.at[o.Key()] = position{index: before.index, place: o.Place}
+	if o.IsUnserved && !before.isUnserved {
+		return
+	}
+	if o.IsUnserved == before.isUnserved {
+		c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place})
+	}
+	at.index = before.index
+	c.at[o.Key()] = at
 	(*list)[before.index] = item
 	c.index = nil
 }
@@ -152,7 +159,7 @@ func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 	}
 	o.Meta = meta(into)
 	// A cluster may be newer, and have fields that are not known here. So may an older version.
-	if o.Place.File == "" || o.isOld {
+	if o.Place.File == "" || o.IsUnserved {
 		return into, nil
 	}
 	for _, name := range unknown {

@@ -68,8 +68,8 @@ type Object struct {
 	Meta *metav1.ObjectMeta
 	// hasNoNamespace says that the manifest names no namespace: kubectl apply -n chooses it.
 	hasNoNamespace bool
-	// isOld says that it was written in a version that is not served any more.
-	isOld bool
+	// IsUnserved says that it was written in a version that is not served any more.
+	IsUnserved bool
 	// unknown are the fields that its kind does not have.
 	unknown []string
 }
@@ -199,8 +199,9 @@ type Collection struct {
 
 // position is where an object is in the list of its kind, and in which file.
 type position struct {
-	index int
-	place Place
+	index      int
+	place      Place
+	isUnserved bool
 }
 
 // Repeated is an object that stands in a second place.

@@ -93,7 +93,7 @@ func addRollout(c *Collection, o *Object) error {
 // decodeWorkload reads the fields of a workload, and no others.
 func decodeWorkload(o *Object) (*workload, error) {
 	known := *o
-	known.isOld = true
+	known.IsUnserved = true
 	w, err := decode(&known, func(t *workload) *metav1.ObjectMeta { return &t.ObjectMeta })
 	o.Meta = known.Meta
 	return w, err

@@ -74,6 +74,14 @@ func removalOf(o *Object) *Removed {
 	return found
 }
 
+// ServedAs returns where the same object stands in a version that is served; false if it does not.
+func (c *Collection) ServedAs(r *Removed) (Place, bool) {
+	served := *r.Object
+	served.APIVersion, served.Kind = r.Version, r.Kind
+	at, known := c.at[served.Key()]
+	return at.place, known && !at.isUnserved && served.Name != ""
+}
+
 // isUnknownToKubernetes reports whether the object is of a group of Kubernetes itself, whose kinds are known.
 func isUnknownToKubernetes(o *Object) bool {
 	isNamed := o.APIVersion != "" && o.Kind != ""
@@ -88,8 +96,8 @@ var builtIn = []string{"", "extensions", "apps", "autoscaling", "batch", "policy
 
 // isOfGroup reports whether somebody who wrote one version may have meant the other: both are of one group, or
 // of groups of Kubernetes itself.
-func isOfGroup(wrote, meant string) bool {
-	a, b := groupOf(wrote), groupOf(meant)
+func isOfGroup(wrote, other string) bool {
+	a, b := groupOf(wrote), groupOf(other)
 	return a == b || slices.Contains(builtIn, a) && slices.Contains(builtIn, b)
 }
 

@@ -24,7 +24,7 @@ import (
 func addScaledObject(c *Collection, o *Object) error {
 	known := *o
 	// KEDA may be newer.
-	known.isOld = true
+	known.IsUnserved = true
 	s, err := decode(&known, func(t *scaledobject.Object) *metav1.ObjectMeta { return &t.ObjectMeta })
 	if err != nil {
 		return err

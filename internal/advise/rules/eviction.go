@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -124,14 +123,15 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 			return
 		}
 		f := Finding{Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "updateMode"}}
+		amount := observevertical.FixedHeap(container.Container)
 		switch {
-		case maximumHeap(container.Container) != "":
+		case amount != "":
 			f.Field = objects.Field{"spec", "resourcePolicy", "containerPolicies"}
 			f.Why = fmt.Sprintf("Container %s of %s %s has a heap of a fixed size (%s), which its memory must fit.",
-				container.Name, w.Kind, w.Name, maximumHeap(container.Container))
+				container.Name, w.Kind, w.Name, amount)
 			f.Remedy = "Let the VPA control its CPU alone, and request memory for the heap and the rest."
 			f.Patch = setPolicy(v, container.Name, "controlledResources", rest(policy, corev1.ResourceMemory))
-		case observevertical.HasFixedHeap(container.Container) && v.Mode() == vpav1.UpdateModeInPlace &&
+		case observevertical.HeapOfLimit(container.Container) != "" && v.Mode() == vpav1.UpdateModeInPlace &&
 			policy.ScalesLimits() && !restartsForMemory(container.Container):
 			f.Why = fmt.Sprintf("Container %s of %s %s takes its heap from the memory limit at the start, and mode InPlace "+
 				"does not restart it: more memory is given and not used.", container.Name, w.Kind, w.Name)
@@ -143,23 +143,6 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 		found = append(found, f)
 	})
 	return found
-}
-
-// maximumHeap is the setting of the size of the heap of Java or Node.js in the container's command or environment;
-// empty without one.
-func maximumHeap(c *corev1.Container) string {
-	texts := slices.Concat(c.Command, c.Args)
-	for i := range c.Env {
-		texts = append(texts, c.Env[i].Value)
-	}
-	for _, setting := range []string{"-Xmx", "MaxHeapSize=", "max-old-space-size=", "max_old_space_size="} {
-		name := strings.TrimSuffix(setting, "=")
-		isSet := func(text string) bool { return strings.Contains(text, setting) || strings.HasSuffix(text, name) }
-		if slices.ContainsFunc(texts, isSet) {
-			return name
-		}
-	}
-	return ""
 }
 
 // restartsForMemory reports whether a resize of its memory restarts the container.

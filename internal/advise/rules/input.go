@@ -29,7 +29,8 @@ func inputRules() []*Rule {
 		{
 			Name: "version-not-served", Level: Error, Title: "The API version is not served",
 			Why: "An API server refuses an object of a version or kind that it does not have, so nothing scales. What " +
-				"differs from today's version in nothing but its name is examined as if it had it.",
+				"differs from today's version in nothing but its name is examined as if it had it, unless the same object stands " +
+				"beside it in a version that is served.",
 			Source: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/", Check: checkNotServed,
 		},
 		{
@@ -81,7 +82,11 @@ func checkNotServed(c *objects.Collection) []Finding {
 			why = "The object has no apiVersion, so nothing reads it."
 		}
 		f := Finding{Object: r.Object, Field: objects.Field{"apiVersion"}, Why: why}
+		served, isServed := c.ServedAs(r)
 		switch {
+		case isServed:
+			f.Remedy = fmt.Sprintf("Delete it: %s, line %d, has the same object in %s, which alone counts.", served.File,
+				served.Line, r.Version)
 		case r.Version == "":
 			f.Field, f.Remedy = objects.Field{"kind"}, "Correct the kind or the version: kubectl api-resources lists them."
 		case r.IsRenamed:

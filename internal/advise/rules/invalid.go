@@ -14,8 +14,10 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/crdschema"
+	vpastatus "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/scheduled"
 	hpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/validation"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	vpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
@@ -60,6 +62,13 @@ func invalidRules() []*Rule {
 				"sized without bounds: a policy for one container does not leave out the others. A VPA does not size init " +
 				"containers, and sidecars that are injected later are not in the template: ignore this rule then.",
 			Source: vpaIssues + "7491", Needs: []string{objects.VPA}, Check: checkPolicyContainer,
+		},
+		{
+			Name: "policy-leaves-out-all", Level: Warning, Title: "A VPA's policies leave out all containers",
+			Why: "A container with mode Off, or without controlledResources, gets no recommendation. Without any, a VPA does " +
+				"nothing, and its condition RecommendationProvided is False. To see recommendations without changes of pods, set " +
+				"updateMode Off.",
+			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkAllLeftOut,
 		},
 		{
 			Name: "policy-repeated", Level: Warning, Title: "A VPA has two policies for one container",
@@ -331,6 +340,29 @@ func checkPolicyContainer(c *objects.Collection) []Finding {
 		found = append(found, Finding{Object: &v.Object, Field: field.In("containerName"), Why: why + ".",
 			Remedy: "Name a container of the template, or * for all."})
 	})
+	return found
+}
+
+func checkAllLeftOut(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		w := c.TargetOfVertical(v)
+		if w == nil || w.LacksTemplate() {
+			continue
+		}
+		var names []string
+		for _, container := range w.Sized() {
+			names = append(names, container.Name)
+		}
+		if !vpastatus.LeavesOutAll(observevertical.PoliciesOf(v.Spec), names) {
+			continue
+		}
+		found = append(found, Finding{
+			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"},
+			Why:    fmt.Sprintf("For %s %s %s.", w.Kind, w.Name, vpastatus.AllLeftOut),
+			Remedy: "Let it size a container, or delete it. With updateMode Off it recommends and changes no pod.",
+		})
+	}
 	return found
 }
 

@@ -17,7 +17,8 @@ func limitRules() []*Rule {
 		{
 			Name: "target-beyond-limit", Level: Error, Title: "The target is higher than the limits allow",
 			Why: "Containers cannot use more CPU or memory than their limits. If the HPA scales up only beyond that, " +
-				"including its tolerance of 10 %, it never scales up, however high the load. Without limits the rule compares " +
+				"including its tolerance of 10 % or behavior.scaleUp.tolerance, it never scales up, however high the load. " +
+				"Without limits the rule compares " +
 				"an averageValue with the largest node, and CPU with a hundred times the request. An averageValue of CPU is " +
 				"in CPUs: 500m is half of one, and 500 are five hundred.",
 			Source: k8sIssues + "72811", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkTargetBeyondLimit,
@@ -85,8 +86,16 @@ func limits(
 	return sum, isLimited && sum.Sign() > 0
 }
 
-// tolerance is how far beyond its target a metric must be before an HPA scales up.
-const tolerance = 1.1
+// defaultTolerance is how far beyond its target a metric must be before an HPA scales up, in percent.
+const defaultTolerance = 10
+
+// toleranceOf is that of an HPA, which may have its own.
+func toleranceOf(h *objects.Horizontal) (percent float64) {
+	if !hasOwnTolerance(h) {
+		return defaultTolerance
+	}
+	return 100 * h.Spec.Behavior.ScaleUp.Tolerance.AsApproximateFloat64()
+}
 
 func checkTargetBeyondLimit(c *objects.Collection) []Finding {
 	var found []Finding
@@ -110,41 +119,42 @@ func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Worklo
 	if !limited {
 		return beyondMachine(c, h, w, t)
 	}
-	most := limit.AsApproximateFloat64()
+	most, tolerance := limit.AsApproximateFloat64(), toleranceOf(h)
+	begin := 1 + tolerance/100
 	f := Finding{Object: &h.Object, Remedy: "Or take the limits away."}
 	if t.name == corev1.ResourceCPU {
 		f.Remedy = "Or take the CPU limits away."
 	}
 	hasFields := !h.IsV1 && len(h.Spec.Metrics) > 0
 	if value := t.target.AverageValue; value != nil {
-		if most > value.AsApproximateFloat64()*tolerance {
+		if most > value.AsApproximateFloat64()*begin {
 			return f, false
 		}
 		f.Field = t.field.In("target", "averageValue")
-		f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s; scaling up begins 10 %% beyond %s%s.", t.name,
-			limit.String(), value.String(), meant(t.name, value, limit))
+		f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s; scaling up begins %.4g %% beyond %s%s.", t.name,
+			limit.String(), tolerance, value.String(), unitHint(t.name, value, limit))
 		if hasFields {
-			f.Patch = patch(&h.Object).set(f.Field, part(t.name, limit))
+			f.Patch = patch(&h.Object).set(f.Field, part(t.name, limit, begin))
 		}
 		return f, true
 	}
 	request, known := requested(c, w, t)
 	percent := t.target.AverageUtilization
-	if percent == nil || !known || most > request.AsApproximateFloat64()*float64(*percent)/100*tolerance {
+	if percent == nil || !known || most > request.AsApproximateFloat64()*float64(*percent)/100*begin {
 		return f, false
 	}
 	share := int64(most / request.AsApproximateFloat64() * 100)
 	f.Field = t.field.In("target", "averageUtilization")
 	f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s, which is %d %% of the %s requested; scaling up "+
-		"begins beyond %d %%.", t.name, limit.String(), share, request.String(), int64(*percent)*11/10)
+		"begins beyond %d %%.", t.name, limit.String(), share, request.String(), int64(float64(*percent)*begin+wholeMargin))
 	if hasFields {
-		f.Patch = patch(&h.Object).set(f.Field, min(80, share*8/10))
+		f.Patch = patch(&h.Object).set(f.Field, min(80, int64(float64(share)*reachable/begin+wholeMargin)))
 	}
 	return f, true
 }
 
-// meant says what an amount of CPU is that was meant to be something else.
-func meant(name corev1.ResourceName, value *resource.Quantity, limit resource.Quantity) string {
+// unitHint says how much CPU an amount is that was probably to be in another unit; empty for other amounts.
+func unitHint(name corev1.ResourceName, value *resource.Quantity, limit resource.Quantity) string {
 	text := value.String()
 	cores := value.AsApproximateFloat64()
 	if name != corev1.ResourceCPU || cores < 10*limit.AsApproximateFloat64() {
@@ -157,11 +167,19 @@ func meant(name corev1.ResourceName, value *resource.Quantity, limit resource.Qu
 	return unit + ")"
 }
 
-func part(name corev1.ResourceName, of resource.Quantity) string {
+const (
+	// reachable is the part of its limits at which a pod should have scaled up: 80 % with the default tolerance.
+	reachable = 0.88
+	// wholeMargin keeps a whole number from becoming the next lower one.
+	wholeMargin = 1e-9
+)
+
+// part is a target by which scaling up begins at a reachable part of the limits.
+func part(name corev1.ResourceName, of resource.Quantity, begin float64) string {
 	if name == corev1.ResourceCPU {
-		return quantity(name, of.MilliValue()*8/10)
+		return quantity(name, int64(float64(of.MilliValue())*reachable/begin+wholeMargin))
 	}
-	return quantity(name, of.Value()/10*8)
+	return quantity(name, int64(float64(of.Value())*reachable/begin+wholeMargin))
 }
 
 func requested(c *objects.Collection, w *objects.Workload, t resourceTarget) (sum resource.Quantity, ok bool) {

@@ -30,8 +30,8 @@ func beyondMachine(
 		target < manyRequests*request.AsApproximateFloat64() {
 		return Finding{}, false
 	}
-	f.Why = fmt.Sprintf("Pods that request %s of cpu use no such amount; scaling up begins 10 %% beyond %s%s.",
-		request.String(), value.String(), meant(t.name, value, request))
+	f.Why = fmt.Sprintf("Pods that request %s of cpu use no such amount; scaling up begins %.4g %% beyond %s%s.",
+		request.String(), toleranceOf(h), value.String(), unitHint(t.name, value, request))
 	f.Remedy = "Name how much one pod should use."
 	return f, true
 }

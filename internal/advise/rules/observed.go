@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
@@ -38,6 +39,13 @@ func usageRules() []*Rule {
 				"better (long-lived connections, sticky sessions, one hot key). metrics.k8s.io shows a " +
 				"single moment only.",
 			Source: guide + "#horizontal-pod-autoscaling-hpa", NeedsUsage: true, Check: checkUneven,
+		},
+		{
+			Name: "container-without-sample", Level: Warning, Title: "A container that a metric counts has no sample",
+			Why: "An HPA adds up the samples of a pod's containers, native sidecars among them, and divides by all their " +
+				"requests. What a container without a sample uses is not in the sum, so the HPA scales up too late. A container " +
+				"whose sample lacks CPU leaves its whole pod without a sample.",
+			Source: hpaDocs, Needs: []string{objects.HPA}, NeedsUsage: true, Check: checkUnsampled,
 		},
 	}
 }
@@ -150,4 +158,81 @@ func checkUneven(c *objects.Collection) []Finding {
 		found = append(found, f)
 	}
 	return found
+}
+
+func checkUnsampled(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		unsampled := unsampledOf(c, w)
+		for _, h := range c.HorizontalsOf(w) {
+			found = append(found, unsampledIn(c, w, h, unsampled)...)
+		}
+	}
+	return found
+}
+
+// unsampledIn are the metrics of an HPA that lack a container's samples.
+func unsampledIn(
+	c *objects.Collection, w *objects.Workload, h *objects.Horizontal, unsampled []objects.Container,
+) []Finding {
+	var found []Finding
+	for _, t := range resourceTargets(h) {
+		for _, container := range unsampled {
+			if t.container != "" && t.container != container.Name {
+				continue
+			}
+			found = append(found, Finding{
+				Object: &h.Object, Field: t.field,
+				Why: fmt.Sprintf("There is no sample of container %s of %s %s (%s), so %s.", container.Name, w.Kind, w.Name,
+					c.Usage.Source, withoutSample(c, w, container, &t)),
+				Remedy: "See whether kubectl top pods --containers lists it. A ContainerResource metric of another container " +
+					"does not need it.",
+			})
+		}
+	}
+	return found
+}
+
+// withoutSample is what a container without a sample does to a metric.
+func withoutSample(
+	c *objects.Collection, w *objects.Workload, container objects.Container, t *resourceTarget,
+) string {
+	request, hasRequest := c.RequestOf(w, container, t.name)
+	switch {
+	case t.container != "":
+		return "the metric has no value"
+	case hasRequest && t.target.AverageUtilization != nil:
+		return fmt.Sprintf("the metric lacks its use, and its request of %s counts", request.String())
+	}
+	return "the metric lacks its use"
+}
+
+// unsampledOf are the workload's containers, native sidecars among them, of which its pods have no sample.
+func unsampledOf(c *objects.Collection, w *objects.Workload) (found []objects.Container) {
+	samples := samplesOf(c, w)
+	for _, container := range w.Containers() {
+		if lacksSamples(c, w, container.Name, samples) {
+			found = append(found, container)
+		}
+	}
+	return found
+}
+
+// lacksSamples reports whether no sample of the workload's pods is of the container. Pods that are known not to have
+// it, as before a rollout, do not count.
+func lacksSamples(c *objects.Collection, w *objects.Workload, container string, samples []containerusage.Sample) bool {
+	has := map[string]bool{}
+	for _, p := range c.Own(w) {
+		has[p.Name] = slices.ContainsFunc(slices.Concat(p.Pod.Spec.Containers, p.Pod.Spec.InitContainers),
+			func(c corev1.Container) bool { return c.Name == container })
+	}
+	isSampled := false
+	for i := range samples {
+		if samples[i].Container == container {
+			return false
+		}
+		hasIt, isKnown := has[samples[i].Pod]
+		isSampled = isSampled || hasIt || !isKnown
+	}
+	return isSampled
 }

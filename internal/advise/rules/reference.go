@@ -40,18 +40,21 @@ func references(c *objects.Collection) []reference {
 		}
 	}
 	for _, o := range c.Others {
-		// What KEDA makes of its object on a cluster is the same autoscaler.
-		isMade := slices.ContainsFunc(c.Horizontals, func(h *objects.Horizontal) bool {
-			owner := metav1.GetControllerOf(h.Meta)
-			return owner != nil && owner.Kind == o.Kind && owner.Name == o.Name && h.Namespace == o.Namespace
-		})
-		if o.TargetName != "" && !isMade {
+		if o.TargetName != "" && !makesHPA(c, o) {
 			all = append(all, reference{object: &o.Object, target: c.TargetOfOther(o),
 				version: o.TargetVersion, kind: o.TargetKind, name: o.TargetName,
 				isOther: true, isVertical: o.Kind == objects.VPA, field: o.TargetField})
 		}
 	}
 	return all
+}
+
+// makesHPA reports whether an HPA is made from the object, as KEDA makes one on a cluster: it is the same autoscaler.
+func makesHPA(c *objects.Collection, o *objects.Other) bool {
+	return slices.ContainsFunc(c.Horizontals, func(h *objects.Horizontal) bool {
+		owner := metav1.GetControllerOf(h.Meta)
+		return owner != nil && owner.Kind == o.Kind && owner.Name == o.Name && h.Namespace == o.Namespace
+	})
 }
 
 // mayStandBy reports whether one of the two is a WorkloadAutoscaler in mode Preview and the other one is none: people

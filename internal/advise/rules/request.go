@@ -196,12 +196,18 @@ func untilSized(c *objects.Collection, w *objects.Workload) string {
 	return ""
 }
 
+// isBestEffort reports whether no container requests or limits anything. Init containers that end count too
+// (k8s.io/kubernetes, pkg/apis/core/v1/helper/qos).
 func isBestEffort(c *objects.Collection, w *objects.Workload) bool {
+	all := w.Containers()
+	for i := range w.Template.Spec.InitContainers {
+		all = append(all, objects.Container{Container: &w.Template.Spec.InitContainers[i]})
+	}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if w.PodRequests(name) {
 			return false
 		}
-		for _, container := range w.Containers() {
+		for _, container := range all {
 			// The quality of service leaves out what is zero.
 			request, _ := c.RequestOf(w, container, name)
 			limit, _, _ := c.LimitOf(w, container, name)

@@ -161,14 +161,27 @@ func patchOnce(all []Finding) {
 	}
 }
 
-// unexamined says of what the rules know too little.
-func unexamined(c *objects.Collection) []Unexamined {
+// unexaminedOthers are the autoscalers of kinds whose settings are not read.
+func unexaminedOthers(c *objects.Collection) []Unexamined {
 	var all []Unexamined
 	for _, o := range c.Others {
-		isKEDA := c.IsCluster && o.Kind == objects.ScaledObject // the HPA that KEDA makes is examined
-		if !isKEDA {
-			all = append(all, Unexamined{Object: &o.Object, Why: "the settings of this kind are not known"})
+		u := Unexamined{Object: &o.Object, Why: "the settings of this kind are not known"}
+		if c.IsCluster && o.Kind == objects.ScaledObject {
+			if makesHPA(c, o) {
+				continue // that HPA is examined
+			}
+			u.Why = "KEDA has made no HPA of it"
 		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// unexamined says of what the rules know too little.
+func unexamined(c *objects.Collection) []Unexamined {
+	all := unexaminedOthers(c)
+	for _, h := range c.Horizontals {
+		all = append(all, unexaminedTriggers(h)...)
 	}
 	for _, r := range references(c) {
 		u := Unexamined{Object: r.object, Target: r.kind + " " + r.name}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	hpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/validation"
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
@@ -100,6 +102,7 @@ func triggers(h *objects.Horizontal) field.ErrorList {
 		if names[name] {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), name))
 		}
+		errs = append(errs, refusedTrigger(&h.Scaled.Triggers[i], at.Index(i))...)
 		names[name] = name != ""
 		// With a formula the HPA has none of the targets.
 		if h.Scaled.Advanced == nil || len(h.Scaled.Advanced.ScalingModifiers) == 0 {
@@ -111,6 +114,56 @@ func triggers(h *objects.Horizontal) field.ErrorList {
 			"must be greater than 0 where all triggers are of type cpu or memory"))
 	}
 	return errs
+}
+
+// refusedTrigger is what KEDA refuses of a trigger beside its metadata. A type that resembles none of KEDA's may be of
+// another version.
+func refusedTrigger(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if t.Type == "" {
+		errs = append(errs, field.Required(at.Child("type"), ""))
+	}
+	if near := misspeltType(t.Type); len(near) > 0 {
+		errs = append(errs, field.Invalid(at.Child("type"), t.Type, fmt.Sprintf(
+			"KEDA %s has no trigger of this type, but %s", scaledobject.Version, cmderror.Or(near))))
+	}
+	if t.UseCachedMetrics && slices.Contains([]string{"cpu", "memory", "cron"}, t.Type) {
+		errs = append(errs, field.Forbidden(at.Child("useCachedMetrics"), "not supported by triggers of type "+t.Type))
+	}
+	return errs
+}
+
+// misspeltType are the types of triggers that this one was probably to be; none where it is one itself.
+func misspeltType(name string) []string {
+	if slices.Contains(scaledobject.Types, name) {
+		return nil
+	}
+	return slices.DeleteFunc(cmderror.Nearest(name, scaledobject.Types), func(near string) bool {
+		return !strings.EqualFold(near, name) && !isMisspelling(strings.ToLower(name), near)
+	})
+}
+
+// unexaminedTriggers are those of which nothing, or not all, is known here.
+func unexaminedTriggers(h *objects.Horizontal) []Unexamined {
+	if h.Scaled == nil {
+		return nil
+	}
+	var all []Unexamined
+	for i := range h.Scaled.Triggers {
+		kind := h.Scaled.Triggers[i].Type
+		u := Unexamined{Object: &h.Object, Target: "trigger " + kind}
+		_, isExamined := scaledobject.Thresholds[kind]
+		switch {
+		case isExamined, slices.Contains([]string{"cpu", "memory", "cron", ""}, kind), len(misspeltType(kind)) > 0:
+			continue
+		case slices.Contains(scaledobject.Types, kind):
+			u.Why = "what KEDA requires of triggers of this type is not known"
+		default:
+			u.Why = fmt.Sprintf("KEDA %s has no triggers of this type", scaledobject.Version)
+		}
+		all = append(all, u)
+	}
+	return all
 }
 
 // targetOf is the target of a trigger's metric, and which types it may have.
@@ -154,6 +207,10 @@ func refusedMetadata(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
 		}
 	case "prometheus":
 		need("serverAddress", "query", "threshold")
+	case "cpu", "memory":
+		if t.Metadata["type"] != "" {
+			errs = append(errs, field.Forbidden(at.Child("type"), "KEDA 2.18 and newer read metricType of the trigger instead"))
+		}
 	}
 	name := scaledobject.Thresholds[t.Type].Target
 	if text := t.Metadata[name]; text != "" {

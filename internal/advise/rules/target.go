@@ -106,7 +106,7 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 			continue
 		}
 		like := similar(c, r)
-		meant := namesake(c, &r)
+		likely := likelyTarget(c, &r)
 		switch {
 		case like != nil && like.Namespace == r.object.Namespace:
 			found = append(found, Finding{
@@ -121,12 +121,12 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 					inNamespace(&like.Object)),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
 			})
-		case meant != nil && (c.IsCluster || isMisspelling(r.name, meant.Name)):
+		case likely != nil && (c.IsCluster || isMisspelling(r.name, likely.Name)):
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
 				Why: fmt.Sprintf("There is no %s %s%s, but %s %s, which no autoscaler changes.", r.kind, r.name,
-					inNamespace(r.object), meant.Kind, meant.Name),
-				Remedy: fmt.Sprintf("Did you mean %s %s?", meant.Kind, meant.Name), Patch: r.referTo(meant),
+					inNamespace(r.object), likely.Kind, likely.Name),
+				Remedy: fmt.Sprintf("Did you mean %s %s?", likely.Kind, likely.Name), Patch: r.referTo(likely),
 			})
 		case c.IsCluster:
 			found = append(found, Finding{
@@ -178,9 +178,9 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		}
 		other := first[key]
 		switch {
-		case other == nil, r.mayStandBy(other) && other.isPreview:
+		case other == nil, r.mayStandBy(other) && other.isPreview, other.object.IsUnserved && !r.object.IsUnserved:
 			first[key] = r
-		case !r.mayStandBy(other):
+		case !r.mayStandBy(other) && (other.object.IsUnserved || !r.object.IsUnserved):
 			found = append(found, twoAutoscalers(c, r, other))
 		}
 	}
@@ -196,12 +196,12 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 		Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
 			"asks for.",
 	}
-	if mistaken, meant := misnamed(c, r, other); mistaken != nil {
+	if mistaken, likely := mistakenReference(c, r, other); mistaken != nil {
 		f.Object, f.Field = mistaken.object, mistaken.field
 		f.Why = fmt.Sprintf("%s %s is the target of another one too, and nothing scales %s %s.", mistaken.kind,
-			mistaken.name, meant.Kind, meant.Name)
-		f.Remedy = fmt.Sprintf("Did you mean %s %s?", meant.Kind, meant.Name)
-		f.Patch = mistaken.referTo(meant)
+			mistaken.name, likely.Kind, likely.Name)
+		f.Remedy = fmt.Sprintf("Did you mean %s %s?", likely.Kind, likely.Name)
+		f.Patch = mistaken.referTo(likely)
 		return f
 	}
 	kinds := []string{r.object.Kind, other.object.Kind}
@@ -278,7 +278,7 @@ func checkDaemonSet(c *objects.Collection) []Finding {
 		if ref := h.Spec.ScaleTargetRef; strings.EqualFold(ref.Kind, objects.DaemonSet) {
 			found = append(found, Finding{
 				Object: &h.Object, Field: objects.Field{"spec", "scaleTargetRef", "kind"},
-				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count that an %s could set.", ref.Name, h.Noun()),
+				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count to set.", ref.Name),
 				Remedy: "Delete the " + h.Noun() + "; a VPA can size the pods of a DaemonSet.",
 			})
 		}

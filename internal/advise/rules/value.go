@@ -81,12 +81,12 @@ func checkMemoryTarget(c *objects.Collection) []Finding {
 					value),
 				Remedy: "Name what a pod should use, such as 500Mi.",
 			}
-			meant := meantMemory(value)
-			if meant != "" {
-				f.Remedy = "Did you mean " + meant + "?"
+			proposed := inMebibytes(value)
+			if proposed != "" {
+				f.Remedy = "Did you mean " + proposed + "?"
 			}
-			if meant != "" && !h.IsV1 {
-				f.Patch = patch(&h.Object).set(f.Field, meant)
+			if proposed != "" && !h.IsV1 {
+				f.Patch = patch(&h.Object).set(f.Field, proposed)
 			}
 			found = append(found, f)
 		}
@@ -94,8 +94,8 @@ func checkMemoryTarget(c *objects.Collection) []Finding {
 	return found
 }
 
-// meantMemory is the same number of Mi; empty where that is no memory of a pod.
-func meantMemory(value *resource.Quantity) string {
+// inMebibytes is the same number of Mi; empty where that is no memory of a pod.
+func inMebibytes(value *resource.Quantity) string {
 	const mostDigits = 4
 	number := strings.TrimRight(value.String(), "kKmi")
 	if len(number) > mostDigits || strings.Trim(number, "0123456789") != "" {

@@ -44,6 +44,8 @@ type Pod struct {
 	Overhead Amounts
 	// QoS is the class that the pod was given when it was created.
 	QoS QoS
+	// Critical is set for the priorities of system-cluster-critical and above: such pods do not swap.
+	Critical bool
 }
 
 // PodContainer is a container of a pod, other than an init container.

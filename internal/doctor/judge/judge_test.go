@@ -300,6 +300,12 @@ func TestBroken(t *testing.T) {
 				v.Kind, v.Mode = "VerticalPodAutoscaler", "Auto"
 				f.VPAs.Value = []doctor.Autoscaler{v}
 			}},
+		"a VPA without effect": {"targets", doctor.Warning, "VerticalPodAutoscaler shop/web", "no pod has such a container",
+			func(f *doctor.Facts) {
+				v := hpa("web")
+				v.Kind, v.Mode, v.Ineffective = "VerticalPodAutoscaler", "Off", "the policy for ap has no effect: no pod has such a container"
+				f.VPAs.Value = []doctor.Autoscaler{v}
+			}},
 		"KEDA": {"keda", doctor.Warning, "", "1 ScaledObject", func(f *doctor.Facts) {
 			// The HPA that KEDA made of it is no second autoscaler.
 			f.HPAs.Value[0].ScaledObject = "web"

@@ -56,6 +56,7 @@ func targets(f *doctor.Facts) []doctor.Finding {
 	}
 	for i := range f.VPAs.Value {
 		found = append(found, sameResource(&f.VPAs.Value[i], all)...)
+		found = append(found, ineffective(&f.VPAs.Value[i])...)
 	}
 	slices.SortFunc(found, func(a, b doctor.Finding) int {
 		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.What, b.What))
@@ -114,6 +115,18 @@ func overridden(a *doctor.Autoscaler) []doctor.Finding {
 	return []doctor.Finding{{
 		Level: doctor.Problem, Object: a.String(), What: a.Overridden, Why: "their writes undo each other",
 		Do: "remove spec.replicas from the manifest that the other writer applies, or make it ignore the field",
+	}}
+}
+
+// ineffective finds a VPA whose policies have no effect, as the recommender has found.
+func ineffective(v *doctor.Autoscaler) []doctor.Finding {
+	if v.Ineffective == "" {
+		return nil
+	}
+	return []doctor.Finding{{
+		Level: doctor.Warning, Object: v.String(), What: v.Ineffective,
+		Why: "containers without a policy are sized without bounds, and those that are left out are not sized",
+		Do:  "correct containerName or mode in spec.resourcePolicy.containerPolicies",
 	}}
 }
 

@@ -61,10 +61,10 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// overridden is the message of the condition about another writer of the replica count; empty unless it is True.
-func overridden(conditions []condition) string {
+// messageOf is the message of a condition; empty unless it is True.
+func messageOf(kind string, conditions []condition) string {
 	for i := range conditions {
-		if c := &conditions[i]; c.Type == "ReplicasOverridden" && c.Status == "True" {
+		if c := &conditions[i]; c.Type == kind && c.Status == "True" {
 			return c.Message
 		}
 	}
@@ -75,7 +75,7 @@ func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
 	a := doctor.Autoscaler{
 		Object: doctor.Object{Kind: kind, Namespace: h.Namespace, Name: h.Name}, Created: h.CreationTimestamp.Time,
 		Target: h.Spec.ScaleTargetRef.target(h.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
-		Overridden: overridden(h.Status.Conditions),
+		Overridden: messageOf("ReplicasOverridden", h.Status.Conditions),
 	}
 	for i := range h.Spec.Metrics {
 		metric := &h.Spec.Metrics[i]
@@ -136,7 +136,7 @@ func (v *vertical) autoscaler() doctor.Autoscaler {
 	a := doctor.Autoscaler{
 		Object:  doctor.Object{Kind: "VerticalPodAutoscaler", Namespace: v.Namespace, Name: v.Name},
 		Created: v.CreationTimestamp.Time, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"),
-		HasStatus: len(v.Status.Conditions) > 0,
+		HasStatus: len(v.Status.Conditions) > 0, Ineffective: messageOf("ConfigIneffective", v.Status.Conditions),
 	}
 	if v.Spec.TargetRef != nil {
 		a.Target = v.Spec.TargetRef.target(v.Namespace)

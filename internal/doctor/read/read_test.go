@@ -138,7 +138,8 @@ func TestOddStatus(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"items": [
 			{"metadata": {"namespace": "a", "name": "odd"}, "status": {"conditions": [{"type": "ReplicasOverridden",
-				"status": "True", "message": "by argocd", "lastTransitionTime": "2026-11-28t00:00:00z"}]}},
+				"status": "True", "message": "by argocd", "lastTransitionTime": "2026-11-28t00:00:00z"},
+				{"type": "ConfigIneffective", "status": "True", "message": "no pod has such a container"}]}},
 			{"metadata": {"namespace": "b", "name": "good"}}]}`)
 	}))
 	defer server.Close()
@@ -155,6 +156,9 @@ func TestOddStatus(t *testing.T) {
 	}
 	if got := r.facts.WLAs.Value[0].Overridden; got != "by argocd" {
 		t.Errorf("overridden %q", got)
+	}
+	if got := r.facts.VPAs.Value[0].Ineffective; got != "no pod has such a container" {
+		t.Errorf("ineffective %q", got)
 	}
 }
 

@@ -28,6 +28,7 @@ func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 	if result.Failure != nil {
 		p.Detail("failed", result.Failure.Message)
 		r.writePods(p, i, allPods)
+		r.writeUnsampled(p, i)
 		return
 	}
 	p.Detail("value", r.valueText(spec, result))
@@ -40,6 +41,7 @@ func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 	}
 	p.Detail("usage ratio", r.ratioText(result))
 	r.writePods(p, i, allPods)
+	r.writeUnsampled(p, i)
 	p.Detail("proposed", proposalText(spec, result))
 	r.writeSurge(p, i)
 }

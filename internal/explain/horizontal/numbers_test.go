@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,10 +69,31 @@ func shortForm(t *testing.T, step *snapshothorizontal.Step) string {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if lines[0] != out.Summary || len(lines) > 1+mostNumbers {
+	printed := len(lines)
+	if strings.HasPrefix(lines[printed-1], "  left out ") {
+		printed--
+	}
+	if lines[0] != out.Summary || printed > 1+mostNumbers {
 		t.Errorf("%d lines, and %q in JSON:\n%s", len(lines), out.Summary, &text)
 	}
 	return text.String()
+}
+
+// TestLeftOut: the metrics that the six lines have no place for are counted.
+func TestLeftOut(t *testing.T) {
+	metrics := strings.Repeat("{type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: 10}}}, ", 7)
+	text := strings.Replace(document, "maxReplicas: 5,", "maxReplicas: 5, metrics: ["+metrics+"],", 1)
+	lines := strings.Split(shortForm(t, stepOf(t, text)), "\n")
+	shown := 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, "  metric ") {
+			shown++
+		}
+	}
+	want := fmt.Sprintf("  left out       %d metrics; --verbose prints all", 7-shown)
+	if !slices.Contains(lines, want) {
+		t.Errorf("want %q:\n%s", want, strings.Join(lines, "\n"))
+	}
 }
 
 // TestNoEarlierThan: the earliest scale-down is the same from one decision to the next as long as the input is.

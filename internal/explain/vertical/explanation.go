@@ -77,6 +77,9 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 		// The other findings need samples and other objects: keep their published conditions.
 		Findings: []status.Finding{{Kind: status.ConfigInvalid, Message: validation.Problem(step.Object)}},
 	}
+	if ineffective, isKnown := ineffectiveOf(step, present); isKnown {
+		o.Findings = append(o.Findings, ineffective)
+	}
 	e.Recommended, _ = recommend.Decide(step.Snapshot.Time, policy, e.restore(&policy), o)
 	e.pass(&settings)
 	return e, nil
@@ -119,6 +122,20 @@ func containersOf(pods []*corev1.Pod) (present []recommend.Present, uids []strin
 	}
 	slices.SortFunc(present, func(a, b recommend.Present) int { return strings.Compare(a.Container, b.Container) })
 	return present, uids
+}
+
+// ineffectiveOf returns the finding about policies without effect; false if no pod is known.
+func ineffectiveOf(step *snapshotvertical.Step, present []recommend.Present) (status.Finding, bool) {
+	var containers status.Containers
+	for i := range present {
+		containers.Sized = append(containers.Sized, present[i].Container)
+	}
+	for _, pod := range step.Pods {
+		for i := range pod.Spec.InitContainers {
+			containers.Init = append(containers.Init, pod.Spec.InitContainers[i].Name)
+		}
+	}
+	return status.FindIneffective(observevertical.PoliciesOf(&step.Object.Spec), containers)
 }
 
 func isSame(ref *autoscalingv1.CrossVersionObjectReference, version, kind, name string) bool {

@@ -17,8 +17,8 @@ const noSamples = "no checkpoint has samples"
 func (e *Explanation) nothing() string {
 	spec := &e.Step.Object.Spec
 	switch {
-	case e.areAllOff():
-		return ": mode Off of the resourcePolicy leaves out all containers"
+	case e.areAllLeftOut():
+		return ": " + status.AllLeftOut
 	case e.areAllSkipped():
 		return ": " + conflictText(&e.Conflicts[0]) + e.moreConflicts()
 	case len(spec.Recommenders) > 0 && len(e.Recommended.Traces) == 0:
@@ -31,16 +31,14 @@ func (e *Explanation) nothing() string {
 	return " yet: " + noSamples
 }
 
-// areAllOff reports whether the policies leave out each container that the pods have.
-func (e *Explanation) areAllOff() bool {
+// areAllLeftOut reports whether the policies leave out each container that the pods have.
+func (e *Explanation) areAllLeftOut() bool {
 	present, _ := containersOf(e.Step.Pods)
-	policies := observevertical.PoliciesOf(&e.Step.Object.Spec)
+	names := make([]string, len(present))
 	for i := range present {
-		if !vertical.PolicyOf(policies, present[i].Container).Off {
-			return false
-		}
+		names[i] = present[i].Container
 	}
-	return len(present) > 0
+	return status.LeavesOutAll(observevertical.PoliciesOf(&e.Step.Object.Spec), names)
 }
 
 // areAllSkipped reports whether horizontal autoscalers divide by all that would be recommended.

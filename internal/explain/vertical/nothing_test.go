@@ -44,7 +44,7 @@ func TestWhyNothingIsRecommended(t *testing.T) {
 		"Recommends nothing yet: it has no pods, and no checkpoint has samples.": func(k *snapshotvertical.Step) {
 			k.Checkpoints, k.Pods = nil, nil
 		},
-		"Recommends nothing: mode Off of the resourcePolicy leaves out all containers.": func(k *snapshotvertical.Step) {
+		"Recommends nothing: the resourcePolicy leaves out all containers, by mode Off or without controlledResources.": func(k *snapshotvertical.Step) {
 			k.Object.Spec.ResourcePolicy.ContainerPolicies[0].Mode = &off
 		},
 		"Recommends nothing: the HorizontalPodAutoscaler web has a utilization target on cpu of container app and on " +

@@ -15,17 +15,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// mostNumbers is how many lines follow the sentence at most.
+// mostNumbers is how many lines follow the sentence at most. Another one counts those that are left out.
 const mostNumbers = 6
 
 // numbers are those that the sentence rests on: the object, its problems, the recommendations, the pod that changes
 // first, and the updater.
 func (e *Explanation) numbers() []output.Line {
-	k, p, last := e.Step, &output.Page{}, &output.Page{}
+	k, p, last, more := e.Step, &output.Page{}, &output.Page{}, &output.Page{}
 	p.Add("object", "VerticalPodAutoscaler %s/%s at %s", k.Object.Namespace, k.Object.Name,
 		k.Snapshot.Time.Format(time.RFC3339))
 	p.Add("target", "%s", e.targetText())
-	e.addProblems(p)
+	e.addProblems(p, more)
 	e.addRecommendations(p)
 	if v := e.firstPod(); v != nil {
 		text := append([]string{v.Pod.Name + " requests " + RequestsText(v)}, e.capSentences(v)...)
@@ -35,23 +35,30 @@ func (e *Explanation) numbers() []output.Line {
 		last.Add("updater", "%s", strings.Join(said, "; "))
 	}
 	lines := p.All()
-	return append(lines[:min(len(lines), mostNumbers-len(last.All()))], last.All()...)
+	printed := min(len(lines), mostNumbers-len(last.All()))
+	last.AddLeftOut(append(slices.Clone(lines[printed:]), more.All()...))
+	return append(lines[:printed:printed], last.All()...)
 }
 
 // addProblems adds what the sentence may not say: checkpoints that cannot be read, settings that are off, and the
-// findings that hold.
-func (e *Explanation) addProblems(p *output.Page) {
+// findings that hold. Of several checkpoints or settings, more gets those after the first.
+func (e *Explanation) addProblems(p, more *output.Page) {
 	if problem := e.Step.Snapshot.Target.Problem; problem != "" && len(e.Published) > 0 {
 		p.Add("problem", "%s", problem)
 	}
-	if len(e.Damaged) > 0 {
-		p.Add("checkpoint", "cannot be read: %s", e.Damaged[0])
+	to := p
+	for _, damage := range e.Damaged {
+		to.Add("checkpoint", "cannot be read: %s", damage)
+		to = more
 	}
-	if len(e.Features) > 0 {
-		p.Add("feature", "%s", e.Features[0])
+	to = p
+	for _, text := range e.Features {
+		to.Add("feature", "%s", text)
+		to = more
 	}
 	for _, c := range e.Recommended.Conditions {
-		if c.Type == status.ConfigInvalid.String() && c.Status == condition.True {
+		isOfConfig := c.Type == status.ConfigInvalid.String() || c.Type == status.ConfigIneffective.String()
+		if isOfConfig && c.Status == condition.True {
 			p.Add("condition", "%s", c.Type+" "+c.Message)
 		}
 	}
@@ -61,20 +68,34 @@ func (e *Explanation) addProblems(p *output.Page) {
 func (e *Explanation) addRecommendations(p *output.Page) {
 	recommended := e.recommendations()
 	for i := range recommended {
-		rec := &recommended[i]
-		at := slices.IndexFunc(e.Recommended.Traces, func(t recommend.Trace) bool { return t.Container == rec.Container })
-		var parts []string
-		for r := range vertical.Resource(vertical.Resources) {
-			_, has := rec.Target.Get(r)
-			switch {
-			case has:
-				parts = append(parts, fmt.Sprintf("%s %s", r, rangeText(rec, r)))
-			case at >= 0:
-				parts = append(parts, fmt.Sprintf("%s %s", r, notRecommended(&e.Recommended.Traces[at], r)))
-			}
-		}
-		p.Add("container", "%s: %s", rec.Container, strings.Join(parts, "; "))
+		p.Add("container", "%s: %s", recommended[i].Container, e.recommendedText(&recommended[i]))
 	}
+}
+
+// recommendedText is a recommendation with its bounds, and why a resource has none.
+func (e *Explanation) recommendedText(rec *vertical.Recommendation) string {
+	trace := e.traceOf(rec.Container)
+	var parts []string
+	for r := range vertical.Resource(vertical.Resources) {
+		_, has := rec.Target.Get(r)
+		switch {
+		case has:
+			parts = append(parts, fmt.Sprintf("%s %s", r, rangeText(rec, r)))
+		case trace != nil:
+			parts = append(parts, fmt.Sprintf("%s %s", r, notRecommended(trace, r)))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// traceOf is how the recommendation for a container came about; nil without samples of it.
+func (e *Explanation) traceOf(container string) *recommend.Trace {
+	for i := range e.Recommended.Traces {
+		if t := &e.Recommended.Traces[i]; t.Container == container {
+			return t
+		}
+	}
+	return nil
 }
 
 // recommendations are those that are published, or else those about to be.

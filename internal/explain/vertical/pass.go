@@ -1,7 +1,6 @@
 package vertical
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -132,6 +131,11 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 		if step.Snapshot.Updater != nil {
 			n.Others = step.Snapshot.Updater.Requested[node.Name]
 		}
+		for _, pod := range step.Pods {
+			if pod.Spec.NodeName == node.Name {
+				observevertical.LearnRefusal(&n, pod)
+			}
+		}
 		c.Nodes[node.Name] = n
 	}
 	if step.Snapshot.Updater != nil {
@@ -188,34 +192,6 @@ func (l *limits) reserve(kind update.Kind) bool {
 	return ok
 }
 
-// voidPolicies returns the policies for containers that none of the pods has: their bounds hold for no container.
-func voidPolicies(step *snapshotvertical.Step) []string {
-	policy := step.Object.Spec.ResourcePolicy
-	if policy == nil || len(step.Pods) == 0 {
-		return nil
-	}
-	var said []string
-	for i := range policy.ContainerPolicies {
-		p := &policy.ContainerPolicies[i]
-		isOff := p.Mode != nil && *p.Mode == vpav1.ContainerScalingModeOff
-		isNamed := func(c corev1.Container) bool { return c.Name == p.ContainerName }
-		has := func(containers func(*corev1.PodSpec) []corev1.Container) bool {
-			return slices.ContainsFunc(step.Pods, func(pod *corev1.Pod) bool {
-				return slices.ContainsFunc(containers(&pod.Spec), isNamed)
-			})
-		}
-		switch {
-		case isOff || p.ContainerName == vpav1.DefaultContainerResourcePolicy,
-			has(func(s *corev1.PodSpec) []corev1.Container { return s.Containers }):
-		case has(func(s *corev1.PodSpec) []corev1.Container { return s.InitContainers }):
-			said = append(said, fmt.Sprintf("the policy for %s has no effect: init containers are not sized", p.ContainerName))
-		default:
-			said = append(said, fmt.Sprintf("the policy for %s has no effect: no pod has such a container", p.ContainerName))
-		}
-	}
-	return said
-}
-
 // featuresOf returns the object's settings without effect. If the updater's gates are unknown, it assumes that they are
 // on, and the explanation mentions that.
 func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known bool) []string {
@@ -224,7 +200,7 @@ func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known 
 		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig,
 		PodsResize: !step.Snapshot.NoResize,
 	}
-	said := voidPolicies(step)
+	var said []string
 	missing, is := report.Missing(asked, has)
 	isSaid := func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Message == missing.Message }
 	if is && !slices.ContainsFunc(step.Object.Status.Conditions, isSaid) {

@@ -2,6 +2,7 @@ package vertical
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,6 +34,35 @@ func TestShortForm(t *testing.T) {
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLeftOut: what the six lines have no place for is counted, and --verbose prints each of it.
+func TestLeftOut(t *testing.T) {
+	k := known()
+	recommended := &k.Object.Status.Recommendation.ContainerRecommendations
+	for _, name := range []string{"log", "mesh", "proxy"} {
+		side := (*recommended)[0]
+		side.ContainerName = name
+		*recommended = append(*recommended, side)
+	}
+	older := *k.Checkpoints[1]
+	older.Name = "web-older"
+	k.Checkpoints = append(k.Checkpoints, &older)
+	e := explainedBy(t, k, divergence.Default)
+	var short, verbose bytes.Buffer
+	if err := errors.Join(e.WriteText(&short, Style{}), e.WriteText(&verbose, Style{Verbose: true})); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(short.String()), "\n")
+	const want = "  left out       3 containers, 1 checkpoint; --verbose prints all"
+	if got := lines[len(lines)-1]; got != want || len(lines) != 1+mostNumbers+1 {
+		t.Errorf("%d lines, the last one %q, want %q", len(lines), got, want)
+	}
+	for _, want := range []string{"log: ", "mesh: ", "proxy: ", "cpu 200m, lower bound 150m", "web-older"} {
+		if !strings.Contains(verbose.String(), want) {
+			t.Errorf("--verbose lacks %q:\n%s", want, &verbose)
+		}
 	}
 }
 

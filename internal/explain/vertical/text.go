@@ -65,6 +65,11 @@ func (e *Explanation) Lines() []output.Line {
 	for i := range e.Recommended.Traces {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
+	for i := range e.Published {
+		if rec := &e.Published[i]; e.traceOf(rec.Container) == nil {
+			p.Add("container", "%s: no checkpoint has samples of it; published %s", rec.Container, e.recommendedText(rec))
+		}
+	}
 	for _, c := range e.Conflicts {
 		p.Add("conflict", "%s", conflictText(&c))
 	}

@@ -87,7 +87,7 @@ func (c *compact) Pod() *corev1.Pod {
 		},
 		Spec: corev1.PodSpec{
 			Containers: c.template.containers, InitContainers: c.template.initContainers, Resources: c.template.resources,
-			Overhead: c.template.overhead, NodeName: o.Node(),
+			Overhead: c.template.overhead, NodeName: o.Node(), Priority: c.template.priority,
 		},
 		Status: corev1.PodStatus{Phase: k.phase, QOSClass: k.qos, StartTime: timeOf(o.StartTime)},
 	}

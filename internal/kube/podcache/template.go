@@ -17,6 +17,7 @@ type template struct {
 	containers, initContainers []corev1.Container
 	resources                  *corev1.ResourceRequirements
 	overhead                   corev1.ResourceList
+	priority                   *int32
 }
 
 // templates has the templates of all pods, by their text.
@@ -36,7 +37,7 @@ func templateOf(p *corev1.Pod) *template {
 	}
 	t := &template{
 		containers: p.Spec.Containers, initContainers: p.Spec.InitContainers, resources: p.Spec.Resources,
-		overhead: p.Spec.Overhead,
+		overhead: p.Spec.Overhead, priority: p.Spec.Priority,
 	}
 	templates.held[key] = weak.Make(t)
 	goruntime.AddCleanup(t, forget, key)
@@ -66,6 +67,9 @@ func keyOf(spec *corev1.PodSpec) string {
 		addResources(&text, spec.Resources)
 	}
 	addResources(&text, &corev1.ResourceRequirements{Requests: spec.Overhead})
+	if spec.Priority != nil {
+		add(&text, strconv.Itoa(int(*spec.Priority)))
+	}
 	return text.String()
 }
 

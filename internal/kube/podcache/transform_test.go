@@ -108,6 +108,7 @@ func eventful() *corev1.Pod {
 	p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"}
 	p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory",
 		RestartPolicy: corev1.RestartContainer}}
+	p.Spec.Priority = new(int32(2_000_001_000))
 	p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}}
 	p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -270,6 +271,7 @@ func TestTemplates(t *testing.T) {
 		"an overhead": func(p *corev1.Pod) {
 			p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("1m")}
 		},
+		"a critical priority":  func(p *corev1.Pod) { p.Spec.Priority = new(int32(2_000_000_000)) },
 		"resources of the pod": func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} },
 		"a restart by a resize": func(p *corev1.Pod) {
 			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory",

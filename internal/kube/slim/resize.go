@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // own are the annotations of the vertical side without the prefix vpa.
@@ -99,16 +101,22 @@ func restarts(all []corev1.ContainerResizePolicy) []corev1.ContainerResizePolicy
 	return slim
 }
 
-// heap keeps the mark of a program that computes its memory at its start (Java's ...RAMPercentage), as a variable
-// without a name.
+// heap keeps the setting by which a program takes a fraction of its memory limit when it starts, as a variable without
+// a name.
 func heap(c *corev1.Container) []corev1.EnvVar {
-	const word = "RAMPercentage"
-	is := func(text string) bool { return strings.Contains(text, word) }
-	if slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
-		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) }) {
-		return []corev1.EnvVar{{Value: word}}
+	setting := observevertical.HeapOfLimit(c)
+	if setting == "" {
+		return nil
 	}
-	return nil
+	return []corev1.EnvVar{{Value: setting}}
+}
+
+// critical returns the priority of a critical pod, and nil for others.
+func critical(priority *int32) *int32 {
+	if priority == nil || *priority < observevertical.CriticalPriority {
+		return nil
+	}
+	return priority
 }
 
 // room returns the parts of a node's allocatable resources that a resize needs.

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -28,7 +29,7 @@ func TestSlimObjectsKeepWhatTheVerticalSideReads(t *testing.T) {
 				{Kind: "Job", Name: "j", Controller: truth()}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName:       "node",
+			NodeName: "node", Priority: ptr.To[int32](2_000_000_000),
 			Overhead:       cpu("20m"),
 			InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: cpu("5m")}}},
 			Containers: []corev1.Container{
@@ -79,4 +80,25 @@ func TestSlimObjectsKeepWhatTheVerticalSideReads(t *testing.T) {
 func truth() *bool {
 	yes := true
 	return &yes
+}
+
+// TestHeap: a slim pod keeps every setting by which a program takes a fraction of its memory limit.
+func TestHeap(t *testing.T) {
+	for name, c := range map[string]corev1.Container{
+		"Java, in a command":      {Command: []string{"java", "-XX:MaxRAMPercentage=75"}},
+		"Java, before version 10": {Args: []string{"-XX:MaxRAMFraction=2"}},
+		"VictoriaMetrics":         {Args: []string{"-memory.allowedPercent", "60"}},
+		"Node.js":                 {Env: []corev1.EnvVar{{Name: "NODE_OPTIONS", Value: "--max-old-space-size-percentage=75"}}},
+		".NET, by a name":         {Env: []corev1.EnvVar{{Name: "DOTNET_GCHeapHardLimitPercent", Value: "4B"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}}
+			if !observevertical.Pod(whole).Containers[0].FixedHeap {
+				t.Error("the whole pod has no fixed heap")
+			}
+			if !observevertical.Pod(Pod(whole)).Containers[0].FixedHeap {
+				t.Error("the slim pod has no fixed heap")
+			}
+		})
+	}
 }

@@ -148,6 +148,7 @@ func Pod(p *corev1.Pod) *corev1.Pod {
 			Resources:      p.Spec.Resources,
 			Overhead:       p.Spec.Overhead,
 			NodeName:       p.Spec.NodeName,
+			Priority:       critical(p.Spec.Priority),
 		},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, QOSClass: p.Status.QOSClass},
 	}

@@ -142,10 +142,21 @@ var scaled = []string{"Deployment", "ReplicaSet", "StatefulSet"}
 
 // CheckTarget records a loss for a target that neither autoscaler can ever scale: one of Kubernetes' own API groups
 // without a scale subresource. It cannot check custom resources, and the API server refuses a target without a group.
+// An HPA may name a kind in lower case, a WorkloadAutoscaler may not.
 func (r *Result) CheckTarget() {
-	ref := r.WorkloadAutoscaler.Spec.ScaleTargetRef
+	ref := &r.WorkloadAutoscaler.Spec.ScaleTargetRef
 	group, _, hasGroup := strings.Cut(ref.APIVersion, "/")
-	if !hasGroup || strings.Contains(group, ".") || group == "apps" && slices.Contains(scaled, ref.Kind) {
+	if !hasGroup || strings.Contains(group, ".") {
+		return
+	}
+	for _, kind := range scaled {
+		if group != "apps" || strings.ToLower(kind) != ref.Kind && kind != ref.Kind {
+			continue
+		}
+		if ref.Kind != kind {
+			r.Note("spec.scaleTargetRef.kind", "%s becomes %s, the kind as its API has it", ref.Kind, kind)
+			ref.Kind = kind
+		}
 		return
 	}
 	r.Lose("spec.scaleTargetRef", "Kubernetes serves no scale of %s in %s: name a Deployment, ReplicaSet or StatefulSet "+

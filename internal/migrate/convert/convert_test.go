@@ -199,13 +199,13 @@ func TestNotCopied(t *testing.T) {
 	}
 }
 
-// Migrating a target without a scale is reported.
+// Migrating a target without a scale is reported. An HPA may name a kind in lower case.
 func TestTargetsWithoutAScale(t *testing.T) {
 	for target, isLost := range map[string]bool{
 		"apps/v1 Deployment": false, "apps/v1 StatefulSet": false, "v1 ReplicationController": false,
 		"argoproj.io/v1alpha1 Rollout":  false,
 		"extensions/v1beta1 Deployment": true, "apps/v1 ReplicationController": true, "batch/v1 Job": true,
-		"apps/v1 deployment": true, "apps/v1 DaemonSet": true,
+		"apps/v1 deployment": false, "apps/v1 dEployment": true, "apps/v1 DaemonSet": true, "apps/v1 daemonset": true,
 	} {
 		version, kind, _ := strings.Cut(target, " ")
 		r, err := FromHPA(toUnstructured(t, &autoscalingv2.HorizontalPodAutoscaler{

@@ -231,6 +231,10 @@ func (c *conversion) fallback() {
 		c.Lose("spec.fallback.replicas", "%d: a fallback has at least 1 replica", f.Replicas)
 		return
 	}
+	if f.FailureThreshold < 0 {
+		c.Lose("spec.fallback.failureThreshold", "%d: KEDA refuses a number below 0", f.FailureThreshold)
+		return
+	}
 	period := syncPeriod
 	if slices.ContainsFunc(c.spec.Triggers, func(t scaledobject.Trigger) bool { return t.UseCachedMetrics }) {
 		period = time.Duration(ptr.Deref(c.spec.PollingInterval, 30)) * time.Second

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
@@ -102,8 +104,7 @@ func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 		names = []string{prometheusTrigger}
 	}
 	if len(names) == 0 {
-		c.Lose(at, "%s: KEDA names its metric once it runs; migrate scaledobject/%s from the cluster",
-			t.Type, c.object.GetName())
+		c.loseUnnamed(at, t)
 	}
 	for _, name := range names {
 		c.externalMetric(at, t, fmt.Sprintf("s%d-%s", i, name))
@@ -112,6 +113,20 @@ func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 		c.Note(at, "%s: KEDA does not listen to the scaler while the ScaledObject is paused; with --native Plimsoll does",
 			t.Type)
 	}
+}
+
+// loseUnnamed is for a trigger whose metrics have no names: KEDA does not have its type, or has not run with it.
+func (c *conversion) loseUnnamed(at string, t *scaledobject.Trigger) {
+	if slices.Contains(scaledobject.Types, t.Type) {
+		c.Lose(at, "%s: KEDA names its metric once it runs; migrate scaledobject/%s from the cluster",
+			t.Type, c.object.GetName())
+		return
+	}
+	why := fmt.Sprintf("%q: KEDA %s has no triggers of this type", t.Type, scaledobject.Version)
+	if near := cmderror.Nearest(t.Type, scaledobject.Types); len(near) > 0 {
+		why += ", " + cmderror.DidYouMean(near)
+	}
+	c.Lose(at+".type", "%s", why)
 }
 
 // externalMetric adds the metric with this name. A scaler may have several.

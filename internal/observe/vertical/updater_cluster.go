@@ -15,8 +15,8 @@ import (
 var firstResizing = version.MustParseGeneric("1.33.0")
 
 // NodeOf returns the fields of a node for a resize, without the requests of other pods. A kubelet whose version cannot
-// be parsed is assumed to be able to resize. No API shows whether its managers of CPU or memory are static, or whether
-// containers swap: the kubelet refuses the resize.
+// be parsed is assumed to be able to resize. No object of the API shows whether its managers of CPU or memory are
+// static, or whether containers swap: the kubelet refuses the resize (LearnRefusal).
 func NodeOf(n *corev1.Node) resize.Node {
 	node := resize.Node{Known: true, Linux: true, Resizes: true, Allocatable: AmountsOf(n.Status.Allocatable)}
 	if system := n.Status.NodeInfo.OperatingSystem; system != "" {
@@ -26,6 +26,33 @@ func NodeOf(n *corev1.Node) resize.Node {
 		node.Resizes = kubelet.AtLeast(firstResizing)
 	}
 	return node
+}
+
+// refusals are parts of the messages by which a kubelet refuses a resize for good, and what they say of its node
+// (pkg/kubelet/allocation/handlers.go, features_*.go; the same from v1.34.4 to v1.37.1).
+var refusals = []struct {
+	message string
+	learn   func(*resize.Node)
+}{
+	{`alongside CPU Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.CPU] = true }},
+	{`alongside Memory Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.Memory] = true }},
+	{"In-place resize of containers with swap is not supported", func(n *resize.Node) { n.Swaps = true }},
+	{"InPlacePodVerticalScaling is disabled", func(n *resize.Node) { n.Resizes = false }},
+	{"In-place pod resize is not supported on this node", func(n *resize.Node) { n.Resizes = false }},
+	{"In-place pod resize is not supported on Windows", func(n *resize.Node) { n.Linux = false }},
+}
+
+// LearnRefusal adds the settings of a kubelet to its node for which it has refused to resize the pod.
+func LearnRefusal(node *resize.Node, pod *corev1.Pod) {
+	pending, ok := podCondition(pod.Status.Conditions, corev1.PodResizePending)
+	if !ok || pending.Status != corev1.ConditionTrue || pending.Reason != corev1.PodReasonInfeasible {
+		return
+	}
+	for i := range refusals {
+		if strings.Contains(pending.Message, refusals[i].message) {
+			refusals[i].learn(node)
+		}
+	}
 }
 
 // RequestsOf returns the requests of a pod on its node.

@@ -32,13 +32,17 @@ const (
 	AnnotationBoostPrefix = "vpaCpuStartupBoost/"
 )
 
+// CriticalPriority is the priority of system-cluster-critical, the least of critical pods
+// (k8s.io/kubernetes/pkg/apis/scheduling, SystemCriticalPriority).
+const CriticalPriority = 2_000_000_000
+
 // Pod returns the fields of a pod that vertical decisions use.
 func Pod(p *corev1.Pod) vertical.Pod {
 	pod := vertical.Pod{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation,
 		Creator: creatorOf(p.OwnerReferences),
 		Node:    p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
-		QoS: qosClasses[p.Status.QOSClass],
+		QoS: qosClasses[p.Status.QOSClass], Critical: p.Spec.Priority != nil && *p.Spec.Priority >= CriticalPriority,
 	}
 	if p.Status.StartTime != nil {
 		pod.Started = p.Status.StartTime.Time
@@ -95,7 +99,7 @@ func creatorOf(owners []metav1.OwnerReference) string {
 }
 
 func podContainer(p *corev1.Pod, c *corev1.Container) vertical.PodContainer {
-	container := vertical.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: HasFixedHeap(c)}
+	container := vertical.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: HeapOfLimit(c) != ""}
 	container.Requests, container.Limits = container.Spec.Requests, container.Spec.Limits
 	for _, policy := range c.ResizePolicy {
 		if r, ok := resourceNamed(policy.ResourceName); ok && policy.RestartPolicy == corev1.RestartContainer {
@@ -138,21 +142,6 @@ func beforeBoost(text string) *vertical.Resized {
 		return &vertical.Resized{}
 	}
 	return &vertical.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}
-}
-
-// fixedHeaps are parts of the settings by which programs take a fraction of their memory limit when they start: Java,
-// VictoriaMetrics, Node.js and .NET. Go's GOMEMLIMIT is not one: a program may use more than that.
-var fixedHeaps = []string{
-	"RAMPercentage", "MaxRAMFraction", "memory.allowedPercent", "max-old-space-size-percentage", "GCHeapHardLimitPercent",
-}
-
-// HasFixedHeap recognises the settings of programs whose memory is a fraction of the limit at their start.
-func HasFixedHeap(c *corev1.Container) bool {
-	is := func(text string) bool {
-		return slices.ContainsFunc(fixedHeaps, func(setting string) bool { return strings.Contains(text, setting) })
-	}
-	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
-		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Name) || is(e.Value) })
 }
 
 func resized(r corev1.ResourceRequirements) vertical.Resized {

@@ -74,6 +74,15 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestTargetInLowerCase: an HPA may name a kind in lower case.
+func TestTargetInLowerCase(t *testing.T) {
+	objects := readOne(t, both)
+	ref := autoscalingv2.CrossVersionObjectReference{Kind: "deployment", Name: objects[1].Name}
+	if Target(objects, ref) != &objects[1] {
+		t.Error("a kind in lower case is another one")
+	}
+}
+
 func TestOldVersion(t *testing.T) {
 	hpa, err := readOneHPA(t, `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a},
 spec: {maxReplicas: 3, targetCPUUtilizationPercentage: 65, scaleTargetRef: {kind: Deployment, name: a}}}`)

@@ -10,15 +10,16 @@ import (
 	resourcehelpers "k8s.io/component-helpers/resource"
 	"sigs.k8s.io/yaml"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
 // Target is the workload that the object scales, among others; nil if it is not among
-// them.
+// them. An HPA may name its kind in lower case.
 func Target(objects []Object, ref autoscalingv2.CrossVersionObjectReference) *Object {
 	for i := range objects {
-		if objects[i].Kind == ref.Kind && objects[i].Name == ref.Name {
+		if observe.KindKey(objects[i].Kind) == observe.KindKey(ref.Kind) && objects[i].Name == ref.Name {
 			return &objects[i]
 		}
 	}

@@ -109,6 +109,11 @@ func (c *Config) Need(load float64) float64 {
 	return max(1, float64(c.MinReplicas), math.Ceil(load/(c.PodCapacity*c.Target)-1e-9))
 }
 
+// IsAbove reports whether a load is above the target of so many pods by more than the tolerance.
+func (c *Config) IsAbove(load float64, pods int) bool {
+	return load > float64(pods)*c.PodCapacity*c.Target*(1+c.Tolerance)
+}
+
 // Add adds a second.
 func (a *Accumulator) Add(s *Second) {
 	const hour = 1.0 / 3600
@@ -118,14 +123,14 @@ func (a *Accumulator) Add(s *Second) {
 	a.dropped += s.Dropped
 	a.addShort(s)
 	a.addElasticity(a.config.Need(s.Load), float64(s.Ready))
-	enough := s.Load <= float64(s.Ready)*a.config.PodCapacity*a.config.Target*(1+a.config.Tolerance)
-	if !enough {
+	isAbove := a.config.IsAbove(s.Load, s.Ready)
+	if isAbove {
 		a.above++
 		if s.Most > 0 && s.Ready >= s.Most {
 			a.aboveAtMax++
 		}
 	}
-	a.surges.add(a.seconds, a.config.Need(s.Load), enough)
+	a.surges.add(a.seconds, a.config.Need(s.Load), !isAbove)
 	a.seconds++
 	if a.seconds%minute == 0 {
 		a.score.endMinute(a)

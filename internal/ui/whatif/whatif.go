@@ -26,8 +26,6 @@ const (
 	// shortestLast is the shortest time worth a simulation.
 	shortestLast = time.Minute
 	defaultLast  = 24 * time.Hour
-	// tolerance is the default tolerance of a metric's target for scale-ups.
-	tolerance = 0.1
 	// nothingChanged is the error for a form without changes.
 	nothingChanged = "Nothing was changed: every field is empty or has the present value. Fill in another value, " +
 		"such as a lower target."
@@ -188,19 +186,11 @@ func playedOf(run *simulate.Run) view.Played {
 	p := view.Played{
 		PodHours: run.Score.PodHours, ShortPercent: run.Score.ShortPercent,
 		LongestShortSeconds: run.Score.LongestShortSeconds, Actions: run.Score.Actions,
+		AboveTargetPercent: run.Score.AboveTargetPercent, AboveAtMaxPercent: run.Score.AboveAtMaxPercent,
 	}
-	above, atMax := 0.0, 0.0
 	for i := range run.Series.Points {
 		point := &run.Series.Points[i]
-		if point.Load > float64(point.Ready)*(1+tolerance) {
-			above++
-			if point.Most > 0 && point.Ready >= point.Most {
-				atMax++
-			}
-		}
 		p.Desired, p.Ready = append(p.Desired, int32(point.Wanted)), append(p.Ready, int32(point.Ready))
 	}
-	share := 100 / max(1, float64(len(run.Series.Points)))
-	p.AboveTargetPercent, p.AboveAtMaxPercent = share*above, share*atMax
 	return p
 }

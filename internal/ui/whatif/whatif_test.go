@@ -50,6 +50,12 @@ spec:
 // cluster returns a cluster with the HPA, half an hour of 3 pods at the target and half an hour of 9.
 func cluster(t *testing.T) *explainer.ClusterReader {
 	t.Helper()
+	return clusterWith(t, storedHPA)
+}
+
+// clusterWith returns that cluster with another HPA.
+func clusterWith(t *testing.T, hpa string) *explainer.ClusterReader {
+	t.Helper()
 	var h loadhistory.History
 	begin := time.Now().Add(-time.Hour)
 	for second := range 3600 {
@@ -64,7 +70,7 @@ func cluster(t *testing.T) *explainer.ClusterReader {
 		t.Fatal(err)
 	}
 	answers := map[string]string{
-		"/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web": storedHPA,
+		"/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web": hpa,
 		"/apis/apps/v1/namespaces/shop/deployments/web":                     storedDeployment,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,6 +165,35 @@ func TestWhatSavingsCost(t *testing.T) {
 		if !strings.Contains(strings.Join(bounded.Notes, "\n"), want) {
 			t.Errorf("the notes lack %q: %q", want, bounded.Notes)
 		}
+	}
+}
+
+// TestTolerance: above the target is above it by more than the tolerance of the object as it is, for both settings:
+// seven pods of a load of 9 use 29 % more than the target.
+func TestTolerance(t *testing.T) {
+	for name, tt := range map[string]struct {
+		behavior, changed string
+		least, most       float64
+	}{
+		"the default":                  {"", "", 40, 60},
+		"the object's own":             {"{scaleUp: {tolerance: 400m}}", "", 0, 5},
+		"not that of the changed one":  {"", "{scaleUp: {tolerance: 400m}}", 40, 60},
+		"the object's, though changed": {"{scaleUp: {tolerance: 400m}}", "{scaleUp: {tolerance: 50m}}", 0, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hpa := storedHPA
+			if tt.behavior != "" {
+				hpa = strings.Replace(hpa, "spec:\n", "spec:\n  behavior: "+tt.behavior+"\n", 1)
+			}
+			changes := view.Changes{MaxReplicas: ptr.To[int32](7), Behavior: tt.changed}
+			result, err := Play(t.Context(), clusterWith(t, hpa), asked(changes), nil, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := result.Changed.AboveTargetPercent; got < tt.least || got > tt.most {
+				t.Errorf("above the target %v %% of the time with maxReplicas 7, want %v to %v", got, tt.least, tt.most)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -224,6 +225,10 @@ func (r *Reader) Usage(ctx context.Context) (samples *containerusage.Samples, wh
 		}
 		for i := range m.Containers {
 			c := &m.Containers[i]
+			_, hasCPU := c.Usage[corev1.ResourceCPU]
+			if _, hasMemory := c.Usage[corev1.ResourceMemory]; !hasCPU || !hasMemory {
+				continue // as if nothing were known of this container
+			}
 			samples.All = append(samples.All, containerusage.Sample{
 				Time: m.Timestamp.Time, Namespace: m.Namespace, Pod: m.Name, Container: c.Name,
 				CPUMilli: c.Usage.Cpu().MilliValue(), MemoryBytes: c.Usage.Memory().Value(),

@@ -20,6 +20,8 @@ import (
 type findingChecks struct {
 	// sampled is when its containers last had samples, or last did not run.
 	sampled time.Time
+	// effective is when all its policies last had an effect, or could not be checked.
+	effective time.Time
 	// contended has the containers that get less CPU than they need.
 	contended cpucontention.Contended
 }
@@ -29,6 +31,8 @@ type workloadFacts struct {
 	VPA *vpav1.VerticalPodAutoscaler
 	// SharedTarget is its message from sharedTargets.
 	SharedTarget string
+	// Containers are those of its pods; empty without pods.
+	Containers status.Containers
 	// IsRunning is set if one of its pods runs.
 	IsRunning bool
 	// Interval is the time between passes.
@@ -46,12 +50,20 @@ func (c *findingChecks) Of(now time.Time, f workloadFacts, o *recommend.Observat
 		highest[s.Container] = highest[s.Container].Max(s.Contention)
 	}
 	c.contended.Update(highest)
-	return []status.Finding{
+	found := []status.Finding{
 		{Kind: status.ConfigInvalid, Message: validation.Problem(f.VPA)},
 		{Kind: status.TargetShared, Message: f.SharedTarget},
 		{Kind: status.CPUContended, Message: c.contended.Message()},
 		status.FindMissing(now.Sub(c.sampled), f.Interval),
 	}
+	ineffective, isKnown := status.FindIneffective(observevertical.PoliciesOf(&f.VPA.Spec), f.Containers)
+	if c.effective.IsZero() || !isKnown || ineffective.Message == "" {
+		c.effective = now
+	}
+	if isKnown && (ineffective.Message == "" || now.Sub(c.effective) >= status.IneffectiveFor) {
+		found = append(found, ineffective)
+	}
+	return found
 }
 
 // sharedTargets returns a message for each VerticalPodAutoscaler that changes pods of a workload together with others.

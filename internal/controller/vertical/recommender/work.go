@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -21,6 +22,8 @@ type work struct {
 	decision recommend.Decision
 	// pods is the number of the workload's pods.
 	pods int
+	// containers are those of these pods.
+	containers status.Containers
 	// isWhole is set in passes over all objects.
 	isWhole bool
 	// isRunning is set if a pod runs.
@@ -54,7 +57,13 @@ func (w *work) observePods(pods []*observe.Pod, o *recommend.Observation) []stri
 			}
 			counts[name]++
 		}
+		for i := range pod.Spec.InitContainers {
+			if name := pod.Spec.InitContainers[i].Name; !slices.Contains(w.containers.Init, name) {
+				w.containers.Init = append(w.containers.Init, name)
+			}
+		}
 	}
+	w.containers.Sized = names
 	w.track.hasObserved = true
 	slices.Sort(names)
 	for _, name := range names {

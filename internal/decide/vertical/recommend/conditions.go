@@ -37,8 +37,8 @@ const (
 // warned are the conditions that are also events.
 var warned = []string{
 	ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition,
-	status.ConfigInvalid.String(), status.TargetShared.String(), status.MetricsMissing.String(),
-	status.CPUContended.String(),
+	status.ConfigInvalid.String(), status.ConfigIneffective.String(), status.TargetShared.String(),
+	status.MetricsMissing.String(), status.CPUContended.String(),
 }
 
 // Owned has the types of the conditions that the recommender writes. It does not change others.

@@ -96,7 +96,7 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	for r := range vertical.Resource(vertical.Resources) {
 		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
 	}
-	add(node.Swaps && changesMemoryRequest(pod, after), reason.Swap)
+	add(node.Swaps && changesSwapping(pod, after), reason.Swap)
 	memoryReason := fitsUse(pod, after, around.Used)
 	add(memoryReason != reason.None, memoryReason)
 	add(!fitsQuotas(pod, after, around.Quotas), reason.ResourceQuota)
@@ -290,16 +290,26 @@ func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
 	return false
 }
 
-// changesMemoryRequest reports whether the memory request of a running container changes: a kubelet does not do that if
-// containers may swap (pkg/kubelet/allocation/handlers.go, disallowResizeForSwappableContainers, v1.37).
-func changesMemoryRequest(pod *vertical.Pod, after []vertical.Resized) bool {
+// changesSwapping reports whether the memory request of a running container changes that may swap before or after: a
+// kubelet does not do that (pkg/kubelet/allocation/handlers.go, disallowResizeForSwappableContainers, v1.37.1).
+func changesSwapping(pod *vertical.Pod, after []vertical.Resized) bool {
 	for i := range after {
 		c := &pod.Containers[i]
-		if !c.Restarts[vertical.Memory] && differ(c.Spec.Requests, after[i].Requests, vertical.Memory) {
+		if !c.Restarts[vertical.Memory] && differ(c.Spec.Requests, after[i].Requests, vertical.Memory) &&
+			(maySwap(pod, c.Spec) || maySwap(pod, after[i])) {
 			return true
 		}
 	}
 	return false
+}
+
+// maySwap reports whether a container with these resources gets a part of the node's swap with LimitedSwap
+// (pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, GetContainerSwapBehavior, v1.37.1).
+func maySwap(pod *vertical.Pod, c vertical.Resized) bool {
+	request, _ := c.Requests.Get(vertical.Memory)
+	limit, _ := c.Limits.Get(vertical.Memory)
+	isBurstable := pod.QoS == vertical.Burstable || pod.QoS == vertical.QoSUnknown
+	return isBurstable && !pod.Critical && request != limit
 }
 
 // fitsUse checks memory limits: a kubelet does not lower one below the present use, and does not set one if there was

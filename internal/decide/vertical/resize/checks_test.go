@@ -131,6 +131,31 @@ func TestCheck(t *testing.T) {
 			s.around.Node.Swaps = true
 			s.targets[0].Requests = vertical.Of(200, 100)
 		}, nil},
+		"7: swap is nothing to a container whose limit is its request": {func(s *scene) {
+			s.around.Node.Swaps = true
+			s.pod.Containers[0].Spec.Limits = vertical.Of(200, 100)
+			s.targets[0].Limits = vertical.Of(400, 200)
+		}, nil},
+		"7: swap matters to one that may swap afterwards": {func(s *scene) {
+			s.around.Node.Swaps = true
+			s.pod.Containers[0].Spec.Limits = vertical.Of(200, 100)
+		}, []reason.Reason{reason.Swap}},
+		"7: critical pods do not swap": {func(s *scene) { s.around.Node.Swaps, s.pod.Critical = true, true }, nil},
+		"7: Guaranteed pods do not swap": {func(s *scene) {
+			guaranteed(s)
+			s.around.Node.Swaps, s.targets[0].Limits = true, s.targets[0].Requests
+		}, nil},
+		"7: memory of its own": {func(s *scene) {
+			guaranteed(s)
+			s.targets[0].Limits = s.targets[0].Requests
+			s.around.Node.Static[vertical.Memory] = true
+		}, []reason.Reason{reason.StaticPolicy}},
+		"7: memory of its own that stays": {func(s *scene) {
+			s.pod.Containers[0].Limits = vertical.Of(100, 100)
+			guaranteed(s)
+			s.targets[0].Requests, s.targets[0].Limits = vertical.Of(200, 100), vertical.Of(200, 100)
+			s.around.Node.Static[vertical.Memory] = true
+		}, nil},
 		"7: swap is nothing to processors": {func(s *scene) {
 			s.around.Node.Swaps = true
 			s.targets[0].Requests, s.targets[0].Limits = vertical.Of(200, 100), vertical.Of(400, 200)

@@ -14,6 +14,8 @@ type FindingKind uint8
 const (
 	// ConfigInvalid: a setting of the object is impossible; the others apply.
 	ConfigInvalid FindingKind = iota
+	// ConfigIneffective: a policy is for a container that no pod has, or all containers are left out.
+	ConfigIneffective
 	// TargetShared: another object changes pods of the same workload.
 	TargetShared
 	// MetricsMissing: containers run, and no source of metrics has their use.
@@ -26,12 +28,12 @@ const (
 
 // String returns the type of the condition.
 func (k FindingKind) String() string {
-	return [...]string{"ConfigInvalid", "TargetShared", "MetricsMissing", "CPUContended"}[k]
+	return [...]string{"ConfigInvalid", "ConfigIneffective", "TargetShared", "MetricsMissing", "CPUContended"}[k]
 }
 
 // Reason returns the condition's.
 func (k FindingKind) Reason() string {
-	return [...]string{"Invalid", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
+	return [...]string{"Invalid", "ContainerPolicies", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
 }
 
 // Finding is the result of the check for one kind. A kind that was not checked has none, and its condition does not

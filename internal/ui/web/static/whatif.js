@@ -98,7 +98,7 @@ export class WhatIf {
     this.answer = answer;
     this.chart = element("div", { class: "chart" });
     const measures = [
-      ["Cost, in pod-hours", "podHours", ""], ["Time more than 10 % above the present target", "aboveTargetPercent", " %"],
+      ["Cost, in pod-hours", "podHours", ""], ["Time above the present target, by more than the tolerance", "aboveTargetPercent", " %"],
       ["Of that, with all pods of maxReplicas", "aboveAtMaxPercent", " %"],
       ["Time with more load than the pods can serve", "shortPercent", " %"], ["The longest such time", "longestShortSeconds", " s"], ["Changes of the replica count", "actions", ""],
     ];

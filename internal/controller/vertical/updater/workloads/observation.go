@@ -86,6 +86,7 @@ func (f *Finder) nodes(shared *Shared) map[string]resize.Node {
 				more, _ := requests.Get(r)
 				node.Others = node.Others.With(r, before+more)
 			}
+			observevertical.LearnRefusal(&node, pod)
 			nodes[pod.Spec.NodeName] = node
 		}
 	}

@@ -6,20 +6,22 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
-// misnamed is the one of two with the same target that is named after another workload, which no autoscaler changes,
-// and that workload; nil if neither is.
-func misnamed(c *objects.Collection, r, other *reference) (mistaken *reference, meant *objects.Workload) {
+// mistakenReference is the one of two with the same target that is named after another workload, which no autoscaler
+// changes, and that workload; nil if neither is.
+func mistakenReference(
+	c *objects.Collection, r, other *reference,
+) (mistaken *reference, likely *objects.Workload) {
 	for _, mistaken := range []*reference{r, other} {
-		if meant := namesake(c, mistaken); meant != nil {
-			return mistaken, meant
+		if likely := likelyTarget(c, mistaken); likely != nil {
+			return mistaken, likely
 		}
 	}
 	return nil, nil
 }
 
-// namesake is the workload that an autoscaler is named after, where no autoscaler changes it, and the autoscaler is not
-// named after its target; nil without one.
-func namesake(c *objects.Collection, r *reference) *objects.Workload {
+// likelyTarget is the workload that an autoscaler is named after, where no autoscaler changes it, and the autoscaler is
+// not named after its target; nil without one.
+func likelyTarget(c *objects.Collection, r *reference) *objects.Workload {
 	names := namedAfter(r.object.Name)
 	var other *objects.Workload
 	for _, name := range names {

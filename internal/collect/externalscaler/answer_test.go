@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -42,6 +44,19 @@ func TestTargetOf(t *testing.T) {
 		got, err := targetOf(spec, &pb.GetMetricSpecResponse{MetricSpecs: c.specs})
 		if got != c.want || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestTargetOfScaler: plimsoll-scalers sends thousandths as floats, of which some are a little less.
+func TestTargetOfScaler(t *testing.T) {
+	for milli := int64(1); milli < 10000; milli++ {
+		size := resource.NewMilliQuantity(milli, resource.DecimalSI).AsApproximateFloat64()
+		got, err := targetOf(&sources.ExternalScaler{IsScaler: true}, &pb.GetMetricSpecResponse{
+			MetricSpecs: []*pb.MetricSpec{{MetricName: "q", TargetSizeFloat: size}},
+		})
+		if err != nil || got.milli != milli {
+			t.Fatalf("%v: %+v, %v", size, got, err)
 		}
 	}
 }

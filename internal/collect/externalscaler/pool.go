@@ -28,8 +28,7 @@ const (
 var (
 	errNoScalers = errors.New("plimsoll-scalers reads metrics of type Scaler, and this controller has no " +
 		"--scalers-address")
-	errTooMany = errors.New("scalerAddress: there are too many connections to scalers; " +
-		"metrics with the same scalerAddress and tlsConfig share some")
+	errTooMany    = errors.New("there are too many connections to scalers")
 	errTooManyOwn = fmt.Errorf("%w (%d, the most for a namespace)", errTooMany, maxConnections)
 	errTooManyAll = fmt.Errorf("%w (%d for all namespaces beside the first %d of each)",
 		errTooMany, maxShared, guaranteed)

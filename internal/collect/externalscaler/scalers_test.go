@@ -2,6 +2,7 @@ package externalscaler
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,7 +66,7 @@ func TestErrorsOfScalers(t *testing.T) {
 			config: Config{Scalers: Scalers{Address: "scalers:9090"}},
 			fail:   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 		},
-		"plimsoll-scalers: refused": {config: Config{Scalers: Scalers{Address: "missing:9090"}}},
+		"plimsoll-scalers: team-a/missing:9090: refused": {config: Config{Scalers: Scalers{Address: "missing:9090"}}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,5 +87,19 @@ func TestErrorsOfScalers(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTooManyConnections: the fields in an error are those of the metric.
+func TestTooManyConnections(t *testing.T) {
+	p := newPool(&Config{Scalers: Scalers{Address: "scalers:9090"}})
+	p.counts["team-a"] = maxConnections
+	r := &running{pool: p}
+	spec := scalerSpec(t)
+	for _, spec.IsScaler = range []bool{true, false} {
+		_, err := r.acquire(&subscription{key: worker, spec: *spec})
+		if !errors.Is(err, errTooManyOwn) || strings.Contains(err.Error(), "scalerAddress") == spec.IsScaler {
+			t.Errorf("IsScaler %v: %v", spec.IsScaler, err)
+		}
 	}
 }

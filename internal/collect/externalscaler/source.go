@@ -3,6 +3,7 @@ package externalscaler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"sync"
@@ -167,7 +168,14 @@ func (r *running) acquire(m *subscription) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.pool.acquire(target)
+	c, err := r.pool.acquire(target)
+	switch {
+	case !errors.Is(err, errTooMany):
+		return c, err
+	case m.spec.IsScaler:
+		return nil, fmt.Errorf("plimsoll-scalers: %w", err)
+	}
+	return nil, fmt.Errorf("scalerAddress: %w; metrics with the same scalerAddress and tlsConfig share some", err)
 }
 
 // retry starts the metrics that wait for a connection, as far as there may be more.

@@ -35,8 +35,8 @@ func (m *subscription) describe(call string, err, failure error) error {
 	}
 }
 
-// describeScaler returns the error of a call to plimsoll-scalers, with its text: it says why the scaler fails, and hides
-// credentials itself.
+// describeScaler returns the error of a call to plimsoll-scalers, with its text: it says why the scaler fails, without
+// credentials.
 func (m *subscription) describeScaler(err, failure error) error {
 	switch code := status.Code(err); {
 	case (code == codes.Unavailable || code == codes.DeadlineExceeded) && failure != nil:

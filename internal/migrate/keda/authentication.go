@@ -1,6 +1,7 @@
 package keda
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"net/url"
@@ -68,10 +69,12 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 	case to.Name == "":
 		return nil, true
 	case object == nil && r.IsFromFiles:
-		r.Lose(at, "the %s is not in the files: add its manifest, or migrate from the cluster", to)
+		r.lack(at, "the %s is not in the files: add its manifest, or migrate from the cluster", to)
+		r.instead = fmt.Sprintf("the %s is not in the files", to)
 		return nil, false
 	case object == nil:
-		r.Lose(at, "the %s cannot be read: it is not there, or you may not get it", to)
+		r.lack(at, "the %s cannot be read: it is not there, or you may not get it", to)
+		r.instead = fmt.Sprintf("the %s cannot be read", to)
 		return nil, false
 	}
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")

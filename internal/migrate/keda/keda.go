@@ -140,9 +140,7 @@ func (c *conversion) limits() {
 			c.Note("spec.pollingInterval", "not needed: metrics are read in every sync period")
 		}
 	}
-	if s.ScaleTargetRef.EnvSourceContainerName != "" {
-		c.Note("spec.scaleTargetRef.envSourceContainerName", "KEDA still uses it, from the ScaledObject")
-	}
+	c.environment()
 }
 
 // idle converts the settings for scaling the target to zero, or to another count below minReplicaCount.

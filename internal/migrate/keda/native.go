@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/utils/ptr"
 
@@ -50,9 +51,9 @@ type reader struct {
 	// at is the path of the trigger.
 	at      string
 	trigger *scaledobject.Trigger
-	// lacks counts the fields that only KEDA's scaler has; lacking is the last one.
-	lacks   int
-	lacking string
+	// lacks counts the fields that only KEDA's scaler has; lacking is the last one, and instead why KEDA's scaler is used.
+	lacks            int
+	lacking, instead string
 }
 
 // native converts a trigger to a metric that Plimsoll reads itself.
@@ -64,6 +65,10 @@ func (c *conversion) native(at string, i int, t *scaledobject.Trigger) {
 	case externalTrigger, externalPushTrigger:
 		r.externalScaler(i)
 	default:
+		if !slices.Contains(scaledobject.Types, t.Type) {
+			c.loseType(at, t)
+			return
+		}
 		r.scaler(i)
 	}
 }
@@ -82,6 +87,10 @@ func (r *reader) prometheus() {
 		return
 	}
 	server, err := serverOf(r.trigger.Metadata["serverAddress"])
+	if errors.Is(err, errAddress) {
+		r.lack(r.at+".metadata.serverAddress", "%v", err)
+		return
+	}
 	if err != nil {
 		r.Lose(r.at+".metadata.serverAddress", "%v", err)
 		return
@@ -94,7 +103,7 @@ func (r *reader) prometheus() {
 		// KEDA's default, which differs from that of a WorkloadAutoscaler.
 		p.NullValues = plimsollv1alpha1.NullValuesZero
 	}
-	if p.Query == "" || len(p.Query) > maxQuery {
+	if p.Query == "" || utf8.RuneCountInString(p.Query) > maxQuery {
 		r.Lose(r.at+".metadata.query", "a query has 1 to %d characters", maxQuery)
 		return
 	}
@@ -128,16 +137,19 @@ func (r *reader) prometheusOrScaler(i int) {
 		return // Nothing is lost, or something that KEDA refuses too.
 	}
 	r.Findings, r.out().Metrics = findings, metrics
-	r.Note(r.lacking, "a metric of type Prometheus lacks this, so KEDA's scaler is used")
+	r.Note(r.lacking, "%s, so KEDA's scaler is used", r.instead)
 	r.scaler(i)
 }
 
 // lack records a field that a metric of type Prometheus lacks, and KEDA's scaler has.
 func (r *reader) lack(field, format string, args ...any) {
 	r.Lose(field, format, args...)
-	r.lacking = field
+	r.lacking, r.instead = field, "a metric of type Prometheus lacks this"
 	r.lacks++
 }
+
+// errAddress is of an address that KEDA's scaler requests and a WorkloadAutoscaler refuses.
+var errAddress = errors.New("an address has no user, query or fragment here")
 
 // serverOf parses the address of a server for a WorkloadAutoscaler.
 func serverOf(text string) (*url.URL, error) {
@@ -148,7 +160,7 @@ func serverOf(text string) (*url.URL, error) {
 	case server.Scheme != "http" && server.Scheme != "https", server.Hostname() == "":
 		return nil, fmt.Errorf("%q is not an http or https URL", text)
 	case server.User != nil, server.RawQuery != "", server.ForceQuery, server.Fragment != "":
-		return nil, errors.New("an address has no user, query or fragment here")
+		return nil, errAddress
 	}
 	return server, nil
 }
@@ -195,15 +207,6 @@ func (r *reader) interval() *int32 {
 		return &polling
 	}
 	return nil
-}
-
-// intervalOfScaler returns how often KEDA calls the scaler: at each poll, and without a cache at each request of the HPA.
-func (r *reader) intervalOfScaler() *int32 {
-	if interval := r.interval(); interval != nil {
-		return interval
-	}
-	most := int32(syncPeriod / time.Second)
-	return ptr.To(max(1, min(ptr.Deref(r.spec.PollingInterval, defaultPolling), most)))
 }
 
 // isSet reads a field that is true or false.
@@ -305,31 +308,6 @@ func (r *reader) externalScaler(i int) {
 	r.noteServer(r.at+".metadata.scalerAddress", address)
 }
 
-// scaler converts a trigger to a metric that plimsoll-scalers reads, with the scaler that KEDA has for it.
-func (r *reader) scaler(i int) {
-	s := plimsollv1alpha1.ScalerMetricSource{
-		Type: r.trigger.Type, Metadata: maps.Clone(r.trigger.Metadata), IntervalSeconds: r.intervalOfScaler(),
-	}
-	if to := referenceOf(r.trigger.AuthenticationRef); to.Name != "" {
-		s.AuthenticationRef = &plimsollv1alpha1.TriggerAuthenticationReference{
-			Name: to.Name, Kind: plimsollv1alpha1.TriggerAuthenticationKind(to.Kind),
-		}
-		r.Note(r.at+".authenticationRef", "the %s stays in use, so its definition must stay installed", to)
-	}
-	var ok bool
-	if s.Target, ok = r.targetOfScaler(); !ok {
-		return
-	}
-	for _, name := range r.namesToSelect(i) {
-		named := s
-		named.MetricName = name
-		r.out().Metrics = append(r.out().Metrics, plimsollv1alpha1.MetricSpec{
-			Type: plimsollv1alpha1.ScalerMetricSourceType, Scaler: &named,
-		})
-	}
-	r.Note(r.at, "%s: read by plimsoll-scalers, which must be installed, with KEDA's scaler", r.trigger.Type)
-}
-
 // targetOfScaler returns the target of a metric whose scaler knows the value.
 func (r *reader) targetOfScaler() (target *plimsollv1alpha1.ExternalScalerTarget, ok bool) {
 	switch kind := plimsollv1alpha1.MetricTargetType(r.trigger.MetricType); kind {
@@ -355,16 +333,27 @@ func (r *reader) namesToSelect(i int) []string {
 func (r *reader) scalerMetadata() map[string]string {
 	out := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
-		value := r.trigger.Metadata[key]
 		switch {
 		case key == "scalerAddress":
 		case strings.HasSuffix(key, metadataFieldOfEnv):
 			r.Lose(r.at+".metadata."+key, "the environment of the target's containers is not read: write the value out")
-		case key == "" || len(key) > maxMetadataKey || len(value) > maxMetadataValue:
-			r.Lose(r.at+".metadata."+key, "keys have 1 to %d characters, values at most %d", maxMetadataKey, maxMetadataValue)
 		default:
-			out[key] = value
+			out[key] = r.trigger.Metadata[key]
 		}
+	}
+	return r.bounded(out)
+}
+
+// bounded returns the metadata that a WorkloadAutoscaler accepts.
+func (r *reader) bounded(metadata map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		value := metadata[key]
+		if key == "" || utf8.RuneCountInString(key) > maxMetadataKey || utf8.RuneCountInString(value) > maxMetadataValue {
+			r.Lose(r.at+".metadata."+key, "keys have 1 to %d characters, values at most %d", maxMetadataKey, maxMetadataValue)
+			continue
+		}
+		out[key] = value
 	}
 	if len(out) > maxMetadata {
 		r.Lose(r.at+".metadata", "a scaler gets at most %d entries", maxMetadata)

@@ -122,6 +122,11 @@ func (c *conversion) loseUnnamed(at string, t *scaledobject.Trigger) {
 			t.Type, c.object.GetName())
 		return
 	}
+	c.loseType(at, t)
+}
+
+// loseType is for a trigger of a type that KEDA does not have.
+func (c *conversion) loseType(at string, t *scaledobject.Trigger) {
 	why := fmt.Sprintf("%q: KEDA %s has no triggers of this type", t.Type, scaledobject.Version)
 	if near := cmderror.Nearest(t.Type, scaledobject.Types); len(near) > 0 {
 		why += ", " + cmderror.DidYouMean(near)

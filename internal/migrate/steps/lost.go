@@ -2,6 +2,9 @@ package steps
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -46,7 +49,20 @@ func server(m *plimsollv1alpha1.MetricSpec) string {
 	case m.ExternalScaler != nil:
 		return "the scaler " + m.ExternalScaler.ScalerAddress
 	case m.Scaler != nil:
-		return "KEDA's scaler " + m.Scaler.Type
+		return scaler(m.Scaler)
 	}
 	return ""
+}
+
+// scaler returns what plimsoll-scalers reads. A ScaledObject may have several triggers of one type.
+func scaler(s *plimsollv1alpha1.ScalerMetricSource) string {
+	var words strings.Builder
+	words.WriteString("KEDA's scaler " + s.Type)
+	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
+		words.WriteString(" " + key + "=" + s.Metadata[key])
+	}
+	if to := s.AuthenticationRef; to != nil {
+		words.WriteString(" with " + keda.Reference{Kind: string(to.Kind), Name: to.Name}.String())
+	}
+	return words.String()
 }

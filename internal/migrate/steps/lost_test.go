@@ -64,6 +64,32 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// Two triggers of one type differ in their metadata and credentials.
+func TestLostScalers(t *testing.T) {
+	redis := func(list, credentials string) plimsollv1alpha1.MetricSpec {
+		return plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.ScalerMetricSourceType,
+			Scaler: &plimsollv1alpha1.ScalerMetricSource{
+				Type: "redis", Metadata: map[string]string{"listName": list, "address": "redis:6379"},
+				AuthenticationRef: &plimsollv1alpha1.TriggerAuthenticationReference{
+					Name: credentials, Kind: plimsollv1alpha1.NamespacedTriggerAuthentication}}}
+	}
+	w := &plimsollv1alpha1.WorkloadAutoscaler{}
+	w.Spec.Metrics = []plimsollv1alpha1.MetricSpec{redis("orders", "a"), redis("returns", "a"), redis("orders", "b")}
+	original := &unstructured.Unstructured{Object: map[string]any{"apiVersion": keda.APIVersion, "kind": keda.Kind,
+		"spec": map[string]any{"scaleTargetRef": map[string]any{"name": "web"}, "triggers": []any{map[string]any{
+			"type": "redis", "authenticationRef": map[string]any{"name": "a"},
+			"metadata": map[string]any{"listName": "orders", "address": "redis:6379"}}}}}}
+	var got []string
+	for _, f := range Lost(w, original) {
+		got = append(got, f.Message)
+	}
+	const head = "the ScaledObject that is restored has no trigger for KEDA's scaler redis address=redis:6379 listName="
+	if want := []string{head + "returns with TriggerAuthentication a", head + "orders with TriggerAuthentication b"}; !slices.Equal(
+		got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 // An HPA that cannot read its metric may be replaced by a WorkloadAutoscaler that cannot either. At zero replicas no
 // metric is read, so that its state is unknown.
 func TestUnreadMetrics(t *testing.T) {

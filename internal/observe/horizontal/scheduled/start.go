@@ -80,12 +80,10 @@ func haveSameTimes(a, b schedules.Cron) bool {
 	if !isOne || !isOther || (one.Minute^other.Minute|one.Hour^other.Hour)&^starBit != 0 {
 		return false
 	}
-	for month := time.January; month <= time.December; month++ {
-		longest := time.Date(2028, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // a leap year
-		for day := 1; day <= longest; day++ {
-			if daysOf(one, month, day) != daysOf(other, month, day) {
-				return false
-			}
+	const leapYear = 2028
+	for date := time.Date(leapYear, 1, 1, 0, 0, 0, 0, time.UTC); date.Year() == leapYear; date = date.AddDate(0, 0, 1) {
+		if daysOf(one, date.Month(), date.Day()) != daysOf(other, date.Month(), date.Day()) {
+			return false
 		}
 	}
 	return true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -40,10 +41,10 @@ func (o *clusterOptions) validate() error {
 }
 
 // work returns the arguments of the process for a type.
-func (o *clusterOptions) work(trigger, socket string) []string {
+func (o *clusterOptions) work(trigger, socket string, memoryMiB int64) []string {
 	return []string{
 		"work", "--type=" + trigger, "--socket=" + socket, "--kubeconfig=" + o.kubeconfig,
-		"--http-timeout=" + o.httpTimeout.String(),
+		"--http-timeout=" + o.httpTimeout.String(), "--max-memory-per-type=" + strconv.FormatInt(memoryMiB, 10),
 	}
 }
 
@@ -60,6 +61,8 @@ func (o *clusterOptions) builder(log logr.Logger) (*build.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A metric whose scaler cannot be made is tried at most once a second. The API server has limits of its own.
+	config.QPS = -1
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kedav1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	// maxRequestBytes is a metric's largest form: 64 keys of metadata with 4,096 characters each.
-	maxRequestBytes = 512 << 10
+	// maxRequestBytes is above a metric's largest form, in which 64 keys have 4,096 characters each of up to 4 bytes, or of 6
+	// where JSON escapes them.
+	maxRequestBytes = 4 << 20
 	// maxStreams is above the number of metrics that the controller has in one connection.
 	maxStreams  = 250
 	endWithin   = 5 * time.Second
@@ -41,6 +42,7 @@ type serveOptions struct {
 	certFile      string
 	keyFile       string
 	memoryMiB     int64
+	totalMiB      int64
 	directory     string
 }
 
@@ -62,19 +64,24 @@ func newServe() *cobra.Command {
 		"The certificate of the server. It is read anew when it changes. Without it connections are not encrypted.")
 	fs.StringVar(&o.keyFile, "tls-private-key-file", "", "The key of the certificate.")
 	fs.Int64Var(&o.memoryMiB, "max-memory-per-type", 512,
-		"The memory that the process of one type of trigger may use, in MiB. A process with more is ended, and started "+
-			"again.")
+		"The memory that the process of one type of trigger may use, in MiB, beside the program itself. A process with "+
+			"more is ended, and started again.")
+	fs.Int64Var(&o.totalMiB, "max-memory", 3584,
+		"The memory for the processes of all types, in MiB. No further process is started where all of them with "+
+			"--max-memory-per-type would use more.")
 	fs.StringVar(&o.directory, "socket-directory", os.TempDir(), "The directory of the sockets of these processes.")
 	return command
 }
 
 func (o *serveOptions) validate() error {
-	const least = 128
+	const least = 256
 	switch {
 	case (o.certFile == "") != (o.keyFile == ""):
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together: set both or none")
 	case o.memoryMiB < least:
 		return fmt.Errorf("--max-memory-per-type: %d: must be at least %d", o.memoryMiB, least)
+	case o.totalMiB < o.memoryMiB:
+		return fmt.Errorf("--max-memory: %d: must be at least that of --max-memory-per-type, %d", o.totalMiB, o.memoryMiB)
 	}
 	return o.cluster.validate()
 }
@@ -102,7 +109,8 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
 	processes := supervisor.New(supervisor.Config{
-		Command: o.cluster.work, Directory: directory, Memory: o.memoryMiB << 20, Log: log,
+		Command:   func(trigger, socket string) []string { return o.cluster.work(trigger, socket, o.memoryMiB) },
+		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20, Log: log,
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

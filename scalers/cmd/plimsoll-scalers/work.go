@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/worker"
 )
 
@@ -19,12 +20,16 @@ import (
 func newWork() *cobra.Command {
 	var options clusterOptions
 	var trigger, socket string
+	var memoryMiB int64
 	command := &cobra.Command{
 		Use:    "work",
 		Short:  "Reads the metrics of one type of trigger, for serve",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := supervisor.LimitMemory(memoryMiB << 20); err != nil {
+				return err
+			}
 			return work(c.Context(), &options, trigger, socket)
 		},
 	}
@@ -32,6 +37,7 @@ func newWork() *cobra.Command {
 	options.add(fs)
 	fs.StringVar(&trigger, "type", "", "The type of trigger.")
 	fs.StringVar(&socket, "socket", "", "The path of the socket.")
+	fs.Int64Var(&memoryMiB, "max-memory-per-type", 512, "The memory that this process may use, in MiB.")
 	return command
 }
 

@@ -77,6 +77,10 @@ func nonNil(m map[string]string) map[string]string {
 // resolve reads what the scaler's configuration refers to.
 func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig.ScalerConfig) error {
 	// Most scalers need nothing of the target. One that is missing, or may not be read, is an error of those alone.
+	credentials, err := b.authentication(ctx, j)
+	if err != nil {
+		return fmt.Errorf("authenticationRef: %w", err)
+	}
 	template, container, targetErr := resolver.ResolveScaleTargetPodSpec(ctx, b.Client, scaledObject(j))
 	if targetErr == nil && template != nil {
 		env, err := resolver.ResolveContainerEnv(ctx, b.Client, b.Log, &template.Spec, container, j.Namespace, nil)
@@ -90,6 +94,9 @@ func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig
 		if key, ok := usesEnvironment(config.TriggerMetadata); ok {
 			return fmt.Errorf("metadata: %s: the target's environment cannot be read: %w", key, targetErr)
 		}
+		if field := usesTarget(credentials); field != "" {
+			return fmt.Errorf("authenticationRef: %s: the target cannot be read: %w", field, targetErr)
+		}
 		template = nil
 	}
 	var ref *kedav1alpha1.AuthenticationRef
@@ -98,11 +105,53 @@ func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig
 	}
 	params, identity, err := resolver.ResolveAuthRefAndPodIdentity(ctx, b.Client, b.Log, ref, template, j.Namespace,
 		&authentication.AuthClientSet{CoreV1Interface: b.Clientset.CoreV1()})
+	// Beside an error too: it may have the values that were read before.
+	config.AuthParams, config.PodIdentity = nonNil(params), identity
 	if err != nil {
 		return fmt.Errorf("authenticationRef: %w", err)
 	}
-	config.AuthParams, config.PodIdentity = nonNil(params), identity
 	return nil
+}
+
+// authentication returns the TriggerAuthentication of the job; nil if it names none. KEDA's resolver logs the error of one
+// that it cannot get, and goes on without credentials.
+func (b *Builder) authentication(ctx context.Context, j *job.Job) (*kedav1alpha1.TriggerAuthenticationSpec, error) {
+	ref := j.Scaler.AuthenticationRef
+	if ref == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	switch ref.Kind {
+	case "", "TriggerAuthentication":
+		object := &kedav1alpha1.TriggerAuthentication{}
+		err := b.Client.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: ref.Name}, object)
+		return &object.Spec, err
+	case "ClusterTriggerAuthentication":
+		object := &kedav1alpha1.ClusterTriggerAuthentication{}
+		err := b.Client.Get(ctx, client.ObjectKey{Name: ref.Name}, object)
+		return &object.Spec, err
+	}
+	return nil, fmt.Errorf("kind: %q is not known", ref.Kind)
+}
+
+// usesTarget returns the field of the credentials that needs the pods of the target; empty if there is none.
+func usesTarget(credentials *kedav1alpha1.TriggerAuthenticationSpec) string {
+	switch {
+	case credentials == nil:
+		return ""
+	case len(credentials.Env) > 0:
+		return "env"
+	case isOfTarget(credentials.PodIdentity):
+		return "podIdentity"
+	case credentials.AwsSecretManager != nil && isOfTarget(credentials.AwsSecretManager.PodIdentity):
+		return "awsSecretManager.podIdentity"
+	}
+	return ""
+}
+
+// isOfTarget reports whether the identity is that of the target's pods.
+func isOfTarget(identity *kedav1alpha1.AuthPodIdentity) bool {
+	return identity != nil &&
+		(identity.Provider == kedav1alpha1.PodIdentityProviderAwsEKS || identity.IsWorkloadIdentityOwner())
 }
 
 // usesEnvironment returns a key of the metadata whose value is the name of an environment variable.

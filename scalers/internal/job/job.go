@@ -4,6 +4,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // MetadataKeys of a request. The controller sends the name of the metric, and its scaler as JSON. The server sends the
@@ -64,11 +65,19 @@ func Decode(text string) (Job, error) {
 	return j, nil
 }
 
-// Text returns the scaler as JSON with sorted keys, to compare two.
-func (s *Scaler) Text() string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic("a scaler is JSON: " + err.Error())
+// Is reports whether a scaler in JSON has the same fields. Other fields, of a newer controller, do not count.
+func (s *Scaler) Is(text string) bool {
+	var other Scaler
+	if err := json.Unmarshal([]byte(text), &other); err != nil {
+		return false
 	}
-	return string(text)
+	return s.Type == other.Type && maps.Equal(s.Metadata, other.Metadata) &&
+		isSame(s.AuthenticationRef, other.AuthenticationRef)
+}
+
+func isSame(a, b *AuthenticationRef) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }

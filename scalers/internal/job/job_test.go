@@ -2,16 +2,33 @@ package job
 
 import "testing"
 
-// The text is that of the controller (internal/observe/horizontal/sources), or requests would be refused.
-func TestText(t *testing.T) {
+// Requests have the JSON of the controller (internal/observe/horizontal/sources), or that of a newer one.
+func TestIs(t *testing.T) {
 	s := Scaler{
 		Type: "redis", Metadata: map[string]string{"listName": "a<b", "address": "redis:6379"},
 		AuthenticationRef: &AuthenticationRef{Name: "auth", Kind: "TriggerAuthentication"},
 	}
-	const want = `{"type":"redis","metadata":{"address":"redis:6379","listName":"a\u003cb"},` +
-		`"authenticationRef":{"name":"auth","kind":"TriggerAuthentication"}}`
-	if got := s.Text(); got != want {
-		t.Errorf("got %s", got)
+	const (
+		metadata = `"metadata":{"address":"redis:6379","listName":"a\u003cb"}`
+		ref      = `"authenticationRef":{"name":"auth","kind":"TriggerAuthentication"}`
+	)
+	for text, want := range map[string]bool{
+		`{"type":"redis",` + metadata + `,` + ref + `}`:                                     true,
+		`{"newer":{"a":1},` + ref + `,"type":"redis",` + metadata + `}`:                     true,
+		`{"type":"redis","metadata":{"listName":"a<b","address":"redis:6379"},` + ref + `}`: true,
+		`{"type":"redis-streams",` + metadata + `,` + ref + `}`:                             false,
+		`{"type":"redis",` + metadata + `}`:                                                 false,
+		`{"type":"redis",` + ref + `}`:                                                      false,
+		`{"type":"redis",` + metadata + `,"authenticationRef":{"name":"other"}}`:            false,
+		`{"type":"redis",` + metadata:                                                       false,
+	} {
+		if s.Is(text) != want {
+			t.Errorf("%s: want %v", text, want)
+		}
+	}
+	empty := Scaler{Type: "cron"}
+	if !empty.Is(`{"type":"cron","metadata":{}}`) {
+		t.Error("no metadata and empty metadata differ")
 	}
 }
 

@@ -88,7 +88,7 @@ func shorten(o any) (any, error) {
 // ErrNotSeen is returned for a metric that is not in the cache, or has other fields there.
 var ErrNotSeen = errors.New("this server has not seen the metric yet")
 
-// Job returns the metric of an object. text is the scaler as the requester knows it, as job.Scaler.Text returns it.
+// Job returns the metric of an object. text is the scaler as the requester knows it, in JSON.
 func (o *Objects) Job(namespace, name, metric, text string) (job.Job, error) {
 	item, exists, err := o.informer.GetStore().GetByKey(namespace + "/" + name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (o *Objects) Job(namespace, name, metric, text string) (job.Job, error) {
 		return job.Job{}, fmt.Errorf("%w: WorkloadAutoscaler %s/%s has no metric %s of type Scaler",
 			ErrNotSeen, namespace, name, metric)
 	}
-	if scaler.Text() != text {
+	if !scaler.Is(text) {
 		return job.Job{}, fmt.Errorf("%w: the metric %s of WorkloadAutoscaler %s/%s was edited",
 			ErrNotSeen, metric, namespace, name)
 	}

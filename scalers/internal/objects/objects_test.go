@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestJob(t *testing.T) {
 		Type: "redis", Metadata: map[string]string{"listName": "orders"},
 		AuthenticationRef: &job.AuthenticationRef{Name: "redis-auth"},
 	}
-	text := scaler.Text()
+	text := textOf(t, scaler)
 	got, err := objects.Job("shop", "jobs", "queue", text)
 	want := job.Job{
 		Namespace: "shop", Object: "jobs", Metric: "queue", Scaler: scaler,
@@ -59,10 +60,14 @@ func TestJob(t *testing.T) {
 	if err != nil || got.Encode() != want.Encode() {
 		t.Errorf("got %+v, %v", got, err)
 	}
+	newer := `{"authenticationRef":{"name":"redis-auth"},"other":1,"metadata":{"listName":"orders"},"type":"redis"}`
+	if _, err := objects.Job("shop", "jobs", "queue", newer); err != nil {
+		t.Errorf("as a newer controller has it: %v", err)
+	}
 	other := scaler
 	other.AuthenticationRef = &job.AuthenticationRef{Name: "of-somebody-else"}
 	for _, refused := range []struct{ namespace, name, metric, text string }{
-		{"shop", "jobs", "queue", other.Text()}, {"shop", "jobs", "queue", ""}, {"shop", "jobs", "cpu", text},
+		{"shop", "jobs", "queue", textOf(t, other)}, {"shop", "jobs", "queue", ""}, {"shop", "jobs", "cpu", text},
 		{"shop", "other", "queue", text}, {"kube-system", "jobs", "queue", text},
 	} {
 		if _, err := objects.Job(refused.namespace, refused.name, refused.metric, refused.text); !errors.Is(err, ErrNotSeen) {
@@ -91,4 +96,13 @@ func waitFor(t *testing.T, condition func() bool) {
 			t.Fatal("too late")
 		}
 	}
+}
+
+func textOf(t *testing.T, scaler job.Scaler) string {
+	t.Helper()
+	text, err := json.Marshal(scaler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

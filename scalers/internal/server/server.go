@@ -105,7 +105,7 @@ func (s *Server) route(
 	case err != nil:
 		return nil, nil, status.Error(codes.Internal, err.Error())
 	}
-	if _, err := triggers.For(j.Scaler.Type); err != nil {
+	if err := triggers.Check(j.Scaler.Type, j.Scaler.Metadata); err != nil {
 		return nil, nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	connection, err := s.Processes.Connection(j.Scaler.Type)

@@ -32,7 +32,7 @@ func (c *cluster) Job(namespace, name, metric, text string) (job.Job, error) {
 		Namespace: namespace, Object: name, Metric: metric, Scaler: job.Scaler{Type: c.trigger},
 		Target: job.Target{Kind: "Deployment", Name: "web"},
 	}
-	if c.calls.Add(1) < c.seen || namespace != "shop" || text != j.Scaler.Text() {
+	if c.calls.Add(1) < c.seen || namespace != "shop" || !j.Scaler.Is(text) {
 		return job.Job{}, fmt.Errorf("%w: %s/%s", objects.ErrNotSeen, namespace, name)
 	}
 	return j, nil
@@ -75,9 +75,8 @@ func start(t *testing.T) *process {
 }
 
 func request(namespace, trigger string) *pb.ScaledObjectRef {
-	scaler := job.Scaler{Type: trigger}
 	return &pb.ScaledObjectRef{Namespace: namespace, Name: "jobs", ScalerMetadata: map[string]string{
-		job.MetricKey: "queue", job.ScalerKey: scaler.Text(),
+		job.MetricKey: "queue", job.ScalerKey: `{"type":"` + trigger + `"}`,
 	}}
 }
 
@@ -114,6 +113,25 @@ func TestRefuses(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// secret is a metric that would show a Secret.
+type secret struct{}
+
+func (secret) Job(namespace, name, metric, _ string) (job.Job, error) {
+	return job.Job{Namespace: namespace, Object: name, Metric: metric, Scaler: job.Scaler{
+		Type: "kubernetes-resource", Metadata: map[string]string{"resourceKind": "Secret"},
+	}}, nil
+}
+
+func (secret) Connection(string) (*grpc.ClientConn, error) { panic("a process is started") }
+
+func TestChecksMetadataWithoutAProcess(t *testing.T) {
+	s := &Server{Objects: secret{}, Processes: secret{}}
+	_, err := s.GetMetricSpec(t.Context(), request("shop", "kubernetes-resource"))
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "resourceKind") {
+		t.Errorf("got %v", err)
 	}
 }
 

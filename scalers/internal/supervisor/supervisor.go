@@ -30,6 +30,8 @@ const (
 	// without one.
 	answerWithin = 3 * time.Second
 	mostSilent   = 3
+	// beginsWithin is how long a process may take to begin: on a busy node its start takes a while.
+	beginsWithin = time.Minute
 	// firstRetry and lastRetry bound the time from the start of a process that ended to the next start. One that ran for
 	// soundAfter starts again at once.
 	firstRetry, lastRetry = time.Second, time.Minute
@@ -44,14 +46,15 @@ type Config struct {
 	Command func(trigger, socket string) []string
 	// Directory is where the sockets are.
 	Directory string
-	// Memory is the most that a process may use, in bytes.
-	Memory int64
-	Log    logr.Logger
+	// Memory is the most that a process may use, in bytes, and TotalMemory the most that all may use, if each uses as much.
+	Memory, TotalMemory int64
+	Log                 logr.Logger
 }
 
 // Supervisor keeps the processes. It may be used by many goroutines.
 type Supervisor struct {
-	config Config
+	config       Config
+	beginsWithin time.Duration
 
 	mu        sync.Mutex
 	processes map[string]*process
@@ -66,7 +69,8 @@ type process struct {
 	connection *grpc.ClientConn
 	started    time.Time
 	used       time.Time
-	silent     int
+	// silent counts the questions without an answer since the last one.
+	silent int
 	// reason is why it ended last; delay is the time from its start to the next one.
 	reason string
 	delay  time.Duration
@@ -74,7 +78,7 @@ type process struct {
 
 // New makes a Supervisor.
 func New(config Config) *Supervisor {
-	return &Supervisor{config: config, processes: map[string]*process{}}
+	return &Supervisor{config: config, beginsWithin: beginsWithin, processes: map[string]*process{}}
 }
 
 // ErrEnded is why there is no connection: the process ended, and is not started again yet.
@@ -100,10 +104,29 @@ func (s *Supervisor) Connection(trigger string) (*grpc.ClientConn, error) {
 	if next := p.started.Add(p.delay); now.Before(next) {
 		return nil, fmt.Errorf("%w (%s); it is started again in %s", ErrEnded, p.reason, next.Sub(now).Round(time.Second))
 	}
+	if err := s.hasRoomLocked(); err != nil {
+		return nil, err
+	}
 	if err := s.startLocked(p, now); err != nil {
 		return nil, fmt.Errorf("starting the process of the type %s: %w", trigger, err)
 	}
 	return p.connection, nil
+}
+
+// hasRoomLocked returns an error if one more process could use more memory than there is. Otherwise the authors of metrics
+// could start so many that the kernel ends them all.
+func (s *Supervisor) hasRoomLocked() error {
+	running := int64(1)
+	for _, p := range s.processes {
+		if p.command != nil {
+			running++
+		}
+	}
+	if running*s.config.Memory <= s.config.TotalMemory {
+		return nil
+	}
+	return fmt.Errorf("plimsoll-scalers reads %d other types of triggers already, and has no memory for another one: "+
+		"--max-memory is %d MiB, and --max-memory-per-type %d MiB", running-1, s.config.TotalMemory>>20, s.config.Memory>>20)
 }
 
 func (s *Supervisor) startLocked(p *process, now time.Time) error {
@@ -202,24 +225,36 @@ func (s *Supervisor) watch(ctx context.Context, p watched) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	_, err := grpc_health_v1.NewHealthClient(p.connection).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-	s.mu.Lock()
-	if err == nil {
-		p.silent = 0
-	} else {
-		p.silent++
-	}
-	isSilent := p.silent >= mostSilent
-	s.mu.Unlock()
-	if isSilent {
+	if s.isSilent(p, err, time.Now()) {
 		s.kill(p, "it does not answer")
 	}
 }
+
+// isSilent reports whether the process has not answered several times. A later process of the type is another one.
+func (s *Supervisor) isSilent(p watched, err error, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !p.isCurrentLocked():
+		return false
+	case err == nil:
+		p.silent = 0
+		return false
+	case now.Sub(p.started) < s.beginsWithin:
+		return false
+	}
+	p.silent++
+	return p.silent >= mostSilent
+}
+
+// isCurrentLocked reports whether the process that was looked at still runs.
+func (p watched) isCurrentLocked() bool { return p.command != nil && p.command.Process.Pid == p.pid }
 
 // kill ends the process that was looked at, and no later one.
 func (s *Supervisor) kill(p watched, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.command == nil || p.command.Process.Pid != p.pid {
+	if !p.isCurrentLocked() {
 		return
 	}
 	s.config.Log.Info("process is ended", "type", p.trigger, "pid", p.pid, "reason", reason)
@@ -237,16 +272,28 @@ func (s *Supervisor) end() {
 	}
 }
 
-// residentMemory returns what the process has in memory, in bytes, from the second field of /proc/PID/statm.
+// residentMemory returns what the process alone has in memory, in bytes, from the second field of /proc/PID/statm and the
+// third, the pages that it shares: the program, which all processes have.
 func residentMemory(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
 		return 0, err
 	}
 	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
+	if len(fields) < 3 {
 		return 0, errors.New("statm has too few fields")
 	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err
+	resident, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	shared, err := strconv.ParseInt(fields[2], 10, 64)
+	return (resident - shared) * int64(os.Getpagesize()), err
+}
+
+// LimitMemory makes the kernel refuse this process more than twice the memory that the supervisor ends it for: it looks
+// only now and then, and a process can allocate all memory of the pod meanwhile. Go reserves more than it uses.
+func LimitMemory(memory int64) error {
+	most := uint64(2 * memory)
+	return syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most})
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +42,13 @@ func serveAs(kind, socket string) error {
 	case "silent":
 		// It accepts no connection.
 		select {}
+	case "greedy":
+		if err := LimitMemory(memory); err != nil {
+			return err
+		}
+		// Memory that is not used: the supervisor does not end the process for it.
+		greedy := make([]byte, 4*memory)
+		defer func() { _ = greedy[0] }()
 	case "large":
 		const mib = 1 << 20
 		held := make([]byte, 300*mib)
@@ -52,13 +62,16 @@ func serveAs(kind, socket string) error {
 	return g.Serve(listener)
 }
 
+// memory is the most for a process.
+const memory = 200 << 20
+
 func start(t *testing.T) *Supervisor {
 	t.Helper()
-	const memory = 200 << 20
 	s := New(Config{
 		Command:   func(kind, socket string) []string { return []string{"process", kind, socket} },
-		Directory: t.TempDir(), Memory: memory, Log: logr.Discard(),
+		Directory: t.TempDir(), Memory: memory, TotalMemory: 2*memory + 1, Log: logr.Discard(),
 	})
+	s.beginsWithin = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); s.Run(ctx) }()
@@ -143,6 +156,67 @@ func TestEndedProcessStartsAgainLater(t *testing.T) {
 	}
 }
 
+func TestNoMoreProcessesThanMemory(t *testing.T) {
+	s := start(t)
+	for _, kind := range []string{"a", "b", "a"} {
+		if err := ask(t, s, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Connection("c"); err == nil || !strings.Contains(err.Error(), "--max-memory is 400 MiB") || s.pid("c") != 0 {
+		t.Errorf("a third type: %v", err)
+	}
+}
+
+// The kernel refuses a process memory, before the supervisor looks at it.
+func TestGreedyProcessEnds(t *testing.T) {
+	s := start(t)
+	if _, err := s.Connection("greedy"); err != nil {
+		t.Fatal(err)
+	}
+	waitForEnd(t, s, "greedy", s.pid("greedy"))
+	if _, err := s.Connection("greedy"); err == nil || !strings.Contains(err.Error(), "exit status 2") {
+		t.Errorf("got %v, want that it ended by itself", err)
+	}
+}
+
+// A process may take a minute to begin, and what was asked of one that ended says nothing about the next.
+func TestSilence(t *testing.T) {
+	s := New(Config{Log: logr.Discard()})
+	began, silence := time.Now(), errors.New("no answer")
+	p := &process{started: began, command: &exec.Cmd{Process: &os.Process{Pid: 7}}}
+	for _, c := range []struct {
+		pid   int
+		err   error
+		after time.Duration
+		want  bool
+	}{
+		{7, silence, 2 * time.Second, false}, {7, silence, 5 * time.Second, false}, {7, silence, 59 * time.Second, false},
+		{7, silence, 61 * time.Second, false}, {7, silence, 62 * time.Second, false}, {6, silence, 63 * time.Second, false},
+		{7, nil, 64 * time.Second, false}, {7, silence, 65 * time.Second, false}, {7, silence, 66 * time.Second, false},
+		{7, silence, 67 * time.Second, true},
+	} {
+		if got := s.isSilent(watched{process: p, pid: c.pid}, c.err, began.Add(c.after)); got != c.want {
+			t.Errorf("process %d after %s: %v", c.pid, c.after, got)
+		}
+	}
+}
+
+func TestSharedMemoryDoesNotCount(t *testing.T) {
+	used, err := residentMemory(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	const mib = 1 << 20
+	if most := usage.Maxrss<<10 - mib; used <= 0 || used > most {
+		t.Errorf("%d MiB of at most %d MiB: the program's pages count", used/mib, most/mib)
+	}
+}
+
 func TestLargeProcessIsEnded(t *testing.T) {
 	s := start(t)
 	if _, err := s.Connection("large"); err != nil {
@@ -165,7 +239,7 @@ func TestSilentProcessIsEnded(t *testing.T) {
 func TestProcessesEndWithTheSupervisor(t *testing.T) {
 	s := New(Config{
 		Command:   func(kind, socket string) []string { return []string{"process", kind, socket} },
-		Directory: t.TempDir(), Memory: 1 << 30, Log: logr.Discard(),
+		Directory: t.TempDir(), Memory: 1 << 30, TotalMemory: 1 << 30, Log: logr.Discard(),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -24,10 +24,15 @@ var Elsewhere = map[string]string{
 	"external-push": "type ExternalScaler",
 }
 
-// For returns the constructor of a type of trigger.
+// For returns the constructor of a type of trigger. It refuses configurations with which a scaler would read files.
 func For(trigger string) (Constructor, error) {
 	if constructor, ok := constructors[trigger]; ok {
-		return constructor, nil
+		return func(ctx context.Context, c client.Client, config *scalersconfig.ScalerConfig) (scalers.Scaler, error) {
+			if err := checkConfig(config); err != nil {
+				return nil, err
+			}
+			return constructor(ctx, c, config)
+		}, nil
 	}
 	if instead, ok := Elsewhere[trigger]; ok {
 		return nil, fmt.Errorf("type: %q: use a metric of %s", trigger, instead)

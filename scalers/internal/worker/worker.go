@@ -4,6 +4,9 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +15,7 @@ import (
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
 )
@@ -19,7 +23,7 @@ import (
 const (
 	// unused is how long a scaler is kept after its last call: three of the longest intervals.
 	unused = 15 * time.Minute
-	// mostAbandoned is the number of calls that may never end before the process ends, to start anew.
+	// mostAbandoned is the number of abandoned calls that may be under way before the process ends, to start anew.
 	mostAbandoned = 16
 )
 
@@ -56,9 +60,6 @@ func (w *Worker) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsA
 		return nil, failed(err)
 	}
 	for i := range specs {
-		if specs[i].External == nil {
-			continue
-		}
 		r, err := m.read(ctx, specs[i].External.Metric.Name)
 		switch {
 		case err != nil:
@@ -83,16 +84,13 @@ func (w *Worker) GetMetricSpec(ctx context.Context, ref *pb.ScaledObjectRef) (*p
 	response := &pb.GetMetricSpecResponse{}
 	for i := range specs {
 		external := specs[i].External
-		if external == nil {
-			continue
-		}
 		size := external.Target.AverageValue
 		if size == nil {
 			size = external.Target.Value
 		}
 		if size != nil {
 			response.MetricSpecs = append(response.MetricSpecs, &pb.MetricSpec{
-				MetricName: external.Metric.Name, TargetSizeFloat: size.AsApproximateFloat64(),
+				MetricName: nameOf(external), TargetSizeFloat: size.AsApproximateFloat64(),
 			})
 		}
 	}
@@ -105,7 +103,17 @@ func (w *Worker) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := m.read(ctx, request.GetMetricName())
+	specs, err := m.specs(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	i := slices.IndexFunc(specs, func(s autoscalingv2.MetricSpec) bool {
+		return nameOf(s.External) == request.GetMetricName()
+	})
+	if i < 0 {
+		return nil, failed(errors.New("KEDA's scaler has no metric of this name"))
+	}
+	r, err := m.read(ctx, specs[i].External.Metric.Name)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -116,6 +124,12 @@ func (w *Worker) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 		})
 	}
 	return response, nil
+}
+
+// nameOf returns the name of a metric without the index of a trigger, which is always 0 here: a ScaledObject's status has
+// another one for the same metric.
+func nameOf(external *autoscalingv2.ExternalMetricSource) string {
+	return strings.TrimPrefix(external.Metric.Name, "s0-")
 }
 
 // failed is the response for a scaler that cannot be made or read.
@@ -142,8 +156,8 @@ func (w *Worker) metricOf(ref *pb.ScaledObjectRef) (*metric, error) {
 	return m, nil
 }
 
-func (w *Worker) abandon() {
-	if w.abandoned.Add(1) > mostAbandoned {
+func (w *Worker) abandon(change int64) {
+	if w.abandoned.Add(change) > mostAbandoned {
 		w.config.Log.Info("too many calls do not end; the process ends and is started again", "calls", mostAbandoned)
 		w.config.End()
 	}

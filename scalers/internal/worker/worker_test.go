@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,7 @@ import (
 // scaler is a scaler of a test.
 type scaler struct {
 	read   func(ctx context.Context, call int64) (int64, error)
+	names  []string
 	calls  atomic.Int64
 	closed atomic.Bool
 }
@@ -36,10 +38,14 @@ func (s *scaler) GetMetricsAndActivity(
 }
 
 func (s *scaler) GetMetricSpecForScaling(context.Context) []autoscalingv2.MetricSpec {
-	return []autoscalingv2.MetricSpec{{External: &autoscalingv2.ExternalMetricSource{
-		Metric: autoscalingv2.MetricIdentifier{Name: "s0-queue"},
-		Target: autoscalingv2.MetricTarget{AverageValue: resource.NewMilliQuantity(2500, "")},
-	}}}
+	var specs []autoscalingv2.MetricSpec
+	for _, name := range s.names {
+		specs = append(specs, autoscalingv2.MetricSpec{External: &autoscalingv2.ExternalMetricSource{
+			Metric: autoscalingv2.MetricIdentifier{Name: name},
+			Target: autoscalingv2.MetricTarget{AverageValue: resource.NewMilliQuantity(2500, "")},
+		}})
+	}
+	return specs
 }
 
 func (s *scaler) Close(context.Context) error {
@@ -77,7 +83,7 @@ func request(object string, metadata map[string]string) *pb.ScaledObjectRef {
 func value(t *testing.T, w *Worker, object string) (float64, error) {
 	t.Helper()
 	response, err := w.GetMetrics(t.Context(), &pb.GetMetricsRequest{
-		ScaledObjectRef: request(object, nil), MetricName: "s0-queue",
+		ScaledObjectRef: request(object, nil), MetricName: "queue",
 	})
 	if err != nil {
 		return 0, err
@@ -86,7 +92,11 @@ func value(t *testing.T, w *Worker, object string) (float64, error) {
 }
 
 func fixed(n int64) *scaler {
-	return &scaler{read: func(context.Context, int64) (int64, error) { return n, nil }}
+	return reads(func(context.Context, int64) (int64, error) { return n, nil })
+}
+
+func reads(read func(ctx context.Context, call int64) (int64, error)) *scaler {
+	return &scaler{read: read, names: []string{"s0-queue"}}
 }
 
 func TestPollIsOneCall(t *testing.T) {
@@ -120,7 +130,7 @@ func TestTargets(t *testing.T) {
 
 func TestFailedScalerIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		broken := &scaler{read: func(context.Context, int64) (int64, error) { return 0, errors.New("connection reset") }}
+		broken := reads(func(context.Context, int64) (int64, error) { return 0, errors.New("connection reset") })
 		all := &world{scalers: []*scaler{broken, fixed(3)}}
 		w := all.worker()
 		if got, err := value(t, w, "a"); err != nil || got != 3 {
@@ -136,7 +146,7 @@ func TestFailedScalerIsMadeAnew(t *testing.T) {
 func TestPanicHarmsOneMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := &world{scalers: []*scaler{
-			{read: func(context.Context, int64) (int64, error) { panic("nil map") }}, fixed(3),
+			reads(func(context.Context, int64) (int64, error) { panic("nil map") }), fixed(3),
 		}}
 		w := all.worker()
 		_, err := value(t, w, "a")
@@ -152,14 +162,13 @@ func TestPanicHarmsOneMetric(t *testing.T) {
 func TestHangingScalerIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
-		defer close(forever)
-		hanging := &scaler{read: func(context.Context, int64) (int64, error) { <-forever; return 0, nil }}
+		hanging := reads(func(context.Context, int64) (int64, error) { <-forever; return 0, nil })
 		all := &world{scalers: []*scaler{hanging, fixed(4)}}
 		w := all.worker()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "s0-queue"})
+		_, err := w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "queue"})
 		if err == nil || time.Since(began) != 3*time.Second {
 			t.Errorf("after %s: %v; want an error after 3s", time.Since(began), err)
 		}
@@ -167,11 +176,49 @@ func TestHangingScalerIsReplaced(t *testing.T) {
 			t.Errorf("the other metric has %v, %v", got, err)
 		}
 		time.Sleep(longest + patience) //nolint:forbidigo // virtual time
+		if _, err := value(t, w, "a"); err == nil || !strings.Contains(err.Error(), "did not end; the next one is in") {
+			t.Errorf("after %s: %v; want a rest", longest+patience, err)
+		}
+		if got := w.abandoned.Load(); got != 1 || hanging.closed.Load() {
+			t.Errorf("%d abandoned calls, closed %v; want 1, and a scaler in use", got, hanging.closed.Load())
+		}
+		time.Sleep(firstRest) //nolint:forbidigo // virtual time
 		if got, err := value(t, w, "a"); err != nil || got != 4 {
-			t.Errorf("after %s: %v, %v; want another scaler", longest+patience, got, err)
+			t.Errorf("after %s: %v, %v; want another scaler", firstRest, got, err)
 		}
 		if calls := hanging.calls.Load(); calls != 1 {
 			t.Errorf("%d calls of a scaler that hangs, want 1", calls)
+		}
+		close(forever)
+		synctest.Wait()
+		if got := w.abandoned.Load(); got != 0 || !hanging.closed.Load() {
+			t.Errorf("%d abandoned calls, closed %v; want 0, and a closed scaler", got, hanging.closed.Load())
+		}
+	})
+}
+
+// Each call of these scalers hangs: the metric rests for 2, 4, 8 and 8 minutes.
+func TestRestsAreLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		forever := make(chan struct{})
+		defer close(forever)
+		hanging := reads(func(context.Context, int64) (int64, error) { <-forever; return 0, nil })
+		w := (&world{scalers: []*scaler{hanging}}).worker()
+		began := time.Now()
+		var at []time.Duration
+		for time.Since(began) < 30*time.Minute {
+			before := hanging.calls.Load()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, _ = w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "queue"})
+			cancel()
+			if hanging.calls.Load() > before {
+				at = append(at, time.Since(began).Round(time.Minute))
+			}
+			time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		}
+		want := []time.Duration{0, 3 * time.Minute, 8 * time.Minute, 17 * time.Minute, 26 * time.Minute}
+		if !slices.Equal(at, want) {
+			t.Errorf("calls at %v, want %v", at, want)
 		}
 	})
 }
@@ -180,12 +227,14 @@ func TestEndsWhenCallsPileUp(t *testing.T) {
 	all := &world{}
 	w := all.worker()
 	for range mostAbandoned {
-		w.abandon()
+		w.abandon(1)
 	}
+	w.abandon(-1)
+	w.abandon(1)
 	if all.exited.Load() {
 		t.Fatal("ended too early")
 	}
-	if w.abandon(); !all.exited.Load() {
+	if w.abandon(1); !all.exited.Load() {
 		t.Error("goes on")
 	}
 }
@@ -216,7 +265,7 @@ func TestEditReplacesTheScaler(t *testing.T) {
 			t.Fatal(err)
 		}
 		response, err := w.GetMetrics(t.Context(), &pb.GetMetricsRequest{
-			ScaledObjectRef: request("a", map[string]string{"listName": "other"}), MetricName: "s0-queue",
+			ScaledObjectRef: request("a", map[string]string{"listName": "other"}), MetricName: "queue",
 		})
 		if err != nil || response.GetMetricValues()[0].GetMetricValueFloat() != 2 {
 			t.Fatalf("got %v, %v", response, err)
@@ -255,5 +304,146 @@ func TestErrorsAreShort(t *testing.T) {
 	got := redacted(errors.New("a\n b "+strings.Repeat("é", 400)), nil).Error()
 	if len(got) > longestText+len("...") || !strings.HasPrefix(got, "a b é") || !strings.HasSuffix(got, "é...") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// The names of metrics do not depend on the place of a trigger.
+func TestNames(t *testing.T) {
+	s := fixed(3)
+	s.names = []string{"s0-messages", "s0-bytes", "datadogmetric@shop:queue"}
+	w := (&world{scalers: []*scaler{s}}).worker()
+	response, err := w.GetMetricSpec(t.Context(), request("a", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, spec := range response.GetMetricSpecs() {
+		names = append(names, spec.GetMetricName())
+		got, err := w.GetMetrics(t.Context(), &pb.GetMetricsRequest{
+			ScaledObjectRef: request("a", nil), MetricName: spec.GetMetricName(),
+		})
+		if err != nil || got.GetMetricValues()[0].GetMetricValueFloat() != 3 {
+			t.Errorf("%s: %v, %v", spec.GetMetricName(), got, err)
+		}
+	}
+	if want := []string{"messages", "bytes", "datadogmetric@shop:queue"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+	if _, err := w.GetMetrics(t.Context(), &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "x"}); status.
+		Code(err) != codes.FailedPrecondition {
+		t.Errorf("a metric that is not there: %v", err)
+	}
+}
+
+func TestScalerWithoutMetrics(t *testing.T) {
+	w := (&world{scalers: []*scaler{{}}}).worker()
+	if _, err := w.IsActive(t.Context(), request("a", nil)); err == nil || !strings.Contains(err.Error(), errNoMetric.Error()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A server that refuses every request is not connected to at each poll.
+func TestFailingScalerIsReplacedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := &world{scalers: []*scaler{
+			reads(func(context.Context, int64) (int64, error) { return 0, errors.New("refused") }),
+		}}
+		w := all.worker()
+		for range 60 {
+			if _, err := value(t, w, "a"); err == nil {
+				t.Fatal("no error")
+			}
+			time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		}
+		// At 0, 0, 1, 3, 7, 15 and 31 s.
+		if built := all.built.Load(); built != 7 {
+			t.Errorf("%d scalers in a minute, want 7", built)
+		}
+	})
+}
+
+// A metric that is edited while its scaler is made keeps none, and errors show no secrets.
+func TestEditDuringACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		slow := reads(func(context.Context, int64) (int64, error) {
+			<-proceed
+			return 0, errors.New("password hunter22 is wrong")
+		})
+		all := &world{scalers: []*scaler{slow, fixed(2)}, secrets: []string{"hunter22"}}
+		w := all.worker()
+		result := make(chan error)
+		go func() {
+			_, err := value(t, w, "a")
+			result <- err
+		}()
+		synctest.Wait()
+		if _, err := w.IsActive(t.Context(), request("a", map[string]string{"listName": "other"})); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if slow.closed.Load() {
+			t.Error("closed during a call")
+		}
+		close(proceed)
+		if err := <-result; err == nil || strings.Contains(err.Error(), "hunter22") {
+			t.Errorf("got %v", err)
+		}
+		synctest.Wait()
+		if !slow.closed.Load() || all.built.Load() != 2 {
+			t.Errorf("closed %v, %d scalers; want a closed one, and 2", slow.closed.Load(), all.built.Load())
+		}
+	})
+}
+
+func TestEditWhileTheScalerIsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		first := fixed(1)
+		w := New(Config{Log: logr.Discard(), Build: func(_ context.Context, j *job.Job) (Built, error) {
+			if j.Scaler.Metadata != nil {
+				return Built{Scaler: fixed(2)}, nil
+			}
+			<-proceed
+			return Built{Scaler: first}, nil
+		}})
+		result := make(chan error)
+		go func() {
+			_, err := value(t, w, "a")
+			result <- err
+		}()
+		synctest.Wait()
+		if _, err := w.IsActive(t.Context(), request("a", map[string]string{"listName": "other"})); err != nil {
+			t.Fatal(err)
+		}
+		close(proceed)
+		if err := <-result; err == nil {
+			t.Error("the edited metric has a value")
+		}
+		synctest.Wait()
+		if !first.closed.Load() || first.calls.Load() > 0 {
+			t.Errorf("closed %v, %d calls; want a closed scaler without calls", first.closed.Load(), first.calls.Load())
+		}
+	})
+}
+
+func TestRedacted(t *testing.T) {
+	for name, c := range map[string]struct{ secret, text, want string }{
+		"as it is":          {"hunter 22", "bad hunter 22", "bad [hidden]"},
+		"two spaces":        {"hunter  22", "bad hunter  22", "bad [hidden]"},
+		"a line end":        {"hunter22\n", "bad hunter22.", "bad [hidden]."},
+		"quoted":            {"hun\"ter\n22", `bad "hun\"ter\n22"`, `bad "[hidden]"`},
+		"in a query":        {"hun ter/22", "GET /?p=hun+ter%2F22", "GET /?p=[hidden]"},
+		"in a path":         {"hun ter/22", "GET /hun%20ter%2F22", "GET /[hidden]"},
+		"of a URL":          {"amqp://admin:hunter22@rabbit:5672/", "login admin hunter22", "login [hidden] [hidden]"},
+		"escaped in a URL":  {"amqp://admin:hun%2Fter22@rabbit/", "password hun/ter22", "password [hidden]"},
+		"of another string": {"admin:hunter22@tcp(db:3306)/x", "password hunter22 for 'admin'", "password [hidden] for '[hidden]'"},
+		"of fields":         {"host=db password='hunter22' user=a", "password hunter22", "password [hidden]"},
+		"of ODBC":           {"server=db;Password=hunter22;x=y", "hunter22 is wrong", "[hidden] is wrong"},
+		"a short one":       {"true", "true is wrong", "true is wrong"},
+	} {
+		if got := redacted(errors.New(c.text), []string{c.secret}).Error(); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }

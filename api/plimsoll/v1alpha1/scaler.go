@@ -5,6 +5,7 @@ package v1alpha1
 type ScalerMetricSource struct {
 	// The type of the trigger, as in a ScaledObject of KEDA: redis, rabbitmq, kafka, aws-sqs-queue and others.
 	// plimsoll-scalers types lists them.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Type string `json:"type"`

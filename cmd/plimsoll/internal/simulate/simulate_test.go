@@ -331,13 +331,17 @@ func TestSimulateExamples(t *testing.T) {
 			continue
 		}
 		out, err := simulateWith(t, example, "--load=step:10@0s,50@3m", "--for=5m")
-		isOwnTarget := strings.Contains(example, "externalScaler:") && !strings.Contains(example, "target:")
+		kind := "externalScaler"
+		if strings.Contains(example, "type: Scaler") {
+			kind = "scaler"
+		}
+		isOwnTarget := strings.Contains(example, kind+":") && !strings.Contains(example, "target:")
 		switch {
 		case isOwnTarget && (err == nil || !strings.Contains(err.Error(), ownTarget)):
 			t.Errorf("%v\n%s%s", err, out, example)
 		case isOwnTarget:
 			out, err = simulateWith(t, example, "--load=step:10@0s,50@3m", "--for=5m",
-				"--set=spec.metrics[0].externalScaler.target={type: AverageValue, averageValue: 20}")
+				"--set=spec.metrics[0]."+kind+".target={type: AverageValue, averageValue: 20}")
 		}
 		if err != nil || !strings.Contains(out, "pod-hours") {
 			t.Errorf("%v\n%s%s", err, out, example)

@@ -80,6 +80,7 @@ func TestDefaultsAreTheAPIServers(t *testing.T) {
 		}},
 		{ExternalScaler: &sources.ExternalScaler{
 			Address: "scaler:9090", Metadata: plain[2].ExternalScaler.Metadata, Interval: 5 * time.Second, IsPushed: true,
+			Timeout: 3 * time.Second,
 		}},
 	}
 	if diff := cmp.Diff(want, plain, cmp.AllowUnexported(sources.Selector{}, sources.Metadata{})); diff != "" {

@@ -57,8 +57,8 @@ func (e *Explanation) capSteps(
 	return steps
 }
 
-// limitText is why the max of a LimitRange leads to a request below it: the limit grows with the request, and reaches the
-// max first; empty if the container has no limit above its request.
+// limitText is why the max of a LimitRange leads to a request below it: the limit grows with the request, and reaches
+// the max first; empty if the container has no limit above its request.
 func (e *Explanation) limitText(container *vertical.PodContainer, r vertical.Resource) string {
 	request, limit := amountOf(container.Requests, r), amountOf(container.Limits, r)
 	ranges := observevertical.RangesOf(e.Step.Ranges)

@@ -264,7 +264,7 @@ func (d *Deployment) runs(component string) bool {
 // APIService is a version of an API group that the API server forwards.
 type APIService struct {
 	Name, Group, Version string
-	// Service is the Service that the webhook calls, as namespace/name.
+	// Service is the Service to which requests are forwarded, as namespace/name.
 	Service         string
 	IsAvailable     bool
 	Reason, Message string

@@ -7,8 +7,8 @@ import (
 // ScaleDecision is a decision as KEP-6107 proposes it for the status of a HorizontalPodAutoscaler: its fields and words
 // are the KEP's, so that tools for the one read the other.
 type ScaleDecision struct {
-	// When the decision was first made. Later decisions with the same counts, metrics, reasons and constraints do not
-	// change it.
+	// When the decision was first made. Later decisions of the same generation with the same counts, metrics, reasons and
+	// constraints do not change it.
 	Time metav1.Time `json:"time"`
 
 	// The generation of the object that was decided on.

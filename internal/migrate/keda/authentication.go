@@ -73,8 +73,7 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 		r.instead = fmt.Sprintf("the %s is not in the files", to)
 		return nil, false
 	case object == nil:
-		r.lack(at, "the %s cannot be read: it is not there, or you may not get it", to)
-		r.instead = fmt.Sprintf("the %s cannot be read", to)
+		r.Lose(at, "the %s cannot be read: it is not there, or you may not get it", to)
 		return nil, false
 	}
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")

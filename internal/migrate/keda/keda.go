@@ -80,6 +80,8 @@ type Options struct {
 	HPA *autoscalingv2.HorizontalPodAutoscaler
 	// IsNative converts the triggers prometheus, external and external-push to metrics that Plimsoll reads itself.
 	IsNative bool
+	// IsWithoutCredentials leaves the credentials of Prometheus metrics out.
+	IsWithoutCredentials bool
 	// Authentications has the TriggerAuthentications that its triggers name, as far as they are known.
 	Authentications map[Reference]*unstructured.Unstructured
 	// IsFromFiles is set if all of this was read from files.

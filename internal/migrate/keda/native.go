@@ -116,7 +116,9 @@ func (r *reader) prometheus() {
 			r.Note(r.at+".metadata.unsafeSsl", "no effect: the server is requested over http")
 		}
 	}
-	r.credentials(p, server)
+	if !r.IsWithoutCredentials {
+		r.credentials(p, server)
+	}
 	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
 		if !slices.Contains(ignoredOfPrometheus, key) {
 			r.lack(r.at+".metadata."+key, "a metric of type Prometheus has nothing for it")

@@ -16,20 +16,13 @@ import (
 // Lost returns the metrics of a WorkloadAutoscaler that the replaced object does not have, of the types that only
 // Plimsoll reads.
 func Lost(w *plimsollv1alpha1.WorkloadAutoscaler, original *unstructured.Unstructured) []convert.Finding {
-	replaced := map[string]bool{}
-	if original.GetKind() == keda.Kind {
-		if result, err := keda.FromScaledObject(original, keda.Options{IsNative: true}); err == nil {
-			for i := range result.WorkloadAutoscaler.Spec.Metrics {
-				replaced[server(&result.WorkloadAutoscaler.Spec.Metrics[i])] = true
-			}
-		}
-	}
+	replaced := triggersOf(original)
 	var r convert.Result
 	for i := range w.Spec.Metrics {
 		m := &w.Spec.Metrics[i]
 		at := fmt.Sprintf("spec.metrics[%d]", i)
 		switch from := server(m); {
-		case from == "" || replaced[from]:
+		case from == "" || replaced[key(m)]:
 		case original.GetKind() == keda.Kind:
 			r.Lose(at, "the %s that is restored has no trigger for %s", keda.Kind, from)
 		default:
@@ -37,6 +30,40 @@ func Lost(w *plimsollv1alpha1.WorkloadAutoscaler, original *unstructured.Unstruc
 		}
 	}
 	return r.Findings
+}
+
+// triggersOf returns the keys of the metrics that the triggers of a ScaledObject may have become. A prometheus trigger
+// becomes one of two types, and which one depends on credentials that are not at hand.
+func triggersOf(original *unstructured.Unstructured) map[string]bool {
+	keys := map[string]bool{}
+	if original.GetKind() != keda.Kind {
+		return keys
+	}
+	for _, isWithoutCredentials := range []bool{false, true} {
+		result, err := keda.FromScaledObject(original, keda.Options{
+			IsNative: true, IsFromFiles: true, IsWithoutCredentials: isWithoutCredentials,
+		})
+		if err != nil {
+			continue
+		}
+		for i := range result.WorkloadAutoscaler.Spec.Metrics {
+			keys[key(&result.WorkloadAutoscaler.Spec.Metrics[i])] = true
+		}
+	}
+	return keys
+}
+
+// key identifies what a metric reads.
+func key(m *plimsollv1alpha1.MetricSpec) string {
+	if m.Scaler == nil {
+		return server(m)
+	}
+	var words strings.Builder
+	words.WriteString(server(m))
+	for _, key := range slices.Sorted(maps.Keys(m.Scaler.Metadata)) {
+		fmt.Fprintf(&words, " %q=%q", key, m.Scaler.Metadata[key])
+	}
+	return words.String()
 }
 
 // server returns the server that Plimsoll calls for a metric; empty if the metric comes from elsewhere.
@@ -54,15 +81,11 @@ func server(m *plimsollv1alpha1.MetricSpec) string {
 	return ""
 }
 
-// scaler returns what plimsoll-scalers reads. A ScaledObject may have several triggers of one type.
+// scaler returns what plimsoll-scalers reads. Metadata may have credentials, so it is no part of it.
 func scaler(s *plimsollv1alpha1.ScalerMetricSource) string {
-	var words strings.Builder
-	words.WriteString("KEDA's scaler " + s.Type)
-	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		words.WriteString(" " + key + "=" + s.Metadata[key])
-	}
+	text := "KEDA's scaler " + s.Type
 	if to := s.AuthenticationRef; to != nil {
-		words.WriteString(" with " + keda.Reference{Kind: string(to.Kind), Name: to.Name}.String())
+		text += " with " + keda.Reference{Kind: string(to.Kind), Name: to.Name}.String()
 	}
-	return words.String()
+	return text
 }

@@ -22,7 +22,7 @@ func (a *Answers) PodEndpoint(i int, usage PodUsage) metric.Reading {
 	return s.reading
 }
 
-// Server reads metric i, of type Prometheus or ExternalScaler, from its server's answer.
+// Server reads metric i, of type Prometheus, ExternalScaler or Scaler, from its server's answer.
 func (a *Answers) Server(i int, answer *sources.Answer) metric.Reading {
 	r := metric.Reading{
 		Pending: answer.IsPending, At: answer.At, Asked: answer.Asked, TargetMilli: answer.TargetMilli,

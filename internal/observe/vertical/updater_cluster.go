@@ -35,7 +35,7 @@ var refusals = []struct {
 	learn   func(*resize.Node)
 }{
 	{`alongside CPU Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.CPU] = true }},
-	{`alongside Memory Manager policy "static"`, func(n *resize.Node) { n.Static[vertical.Memory] = true }},
+	{`alongside Memory Manager policy "Static"`, func(n *resize.Node) { n.Static[vertical.Memory] = true }},
 	{"In-place resize of containers with swap is not supported", func(n *resize.Node) { n.Swaps = true }},
 	{"InPlacePodVerticalScaling is disabled", func(n *resize.Node) { n.Resizes = false }},
 	{"In-place pod resize is not supported on this node", func(n *resize.Node) { n.Resizes = false }},

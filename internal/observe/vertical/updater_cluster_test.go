@@ -27,7 +27,7 @@ func TestLearnRefusal(t *testing.T) {
 			`Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"`,
 			with(func(n *resize.Node) { n.Static[vertical.CPU] = true })},
 		"static memory manager": {corev1.PodResizePending, infeasible,
-			`Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "static"`,
+			`Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"`,
 			with(func(n *resize.Node) { n.Static[vertical.Memory] = true })},
 		"swap": {corev1.PodResizePending, infeasible, "In-place resize of containers with swap is not supported.",
 			with(func(n *resize.Node) { n.Swaps = true })},

@@ -204,8 +204,8 @@ func checkSources(s *Step) error {
 		r := &s.Snapshot.Sources[i]
 		switch {
 		case r.MetricIndex < 0 || !a.IsOwn(r.MetricIndex):
-			return snapshot.Invalid("Snapshot", "sources[%d].metricIndex: %d, is no metric of type PodEndpoint, Prometheus "+
-				"or ExternalScaler", i, r.MetricIndex)
+			return snapshot.Invalid("Snapshot", "sources[%d].metricIndex: %d, is no metric of type PodEndpoint, Prometheus, "+
+				"ExternalScaler or Scaler", i, r.MetricIndex)
 		case seen[r.MetricIndex]:
 			return snapshot.Invalid("Snapshot", "sources[%d].metricIndex: Duplicate value: %d", i, r.MetricIndex)
 		case r.Activity != "" && r.activity() == metric.ActivityUnknown:

@@ -39,7 +39,7 @@ func AddSources(fs *pflag.FlagSet, c *sources.Config) {
 			"own namespaces. With namespaces, only objects there may use it. Any address is allowed. Can be repeated.")
 	fs.StringVar(&c.ScalersAddress, "scalers-address", "",
 		"The HOST:PORT of plimsoll-scalers, which reads the metrics of type Scaler with KEDA's scalers. Without it there "+
-			"are no metrics of this type.")
+			"are no metrics of this type. Metrics of other types may use this server too.")
 	fs.StringVar(&c.ScalersCAFile, "scalers-ca-file", "",
 		"The certificate authorities of plimsoll-scalers, in PEM. Without it the connection is not encrypted.")
 	fs.StringVar(&c.ClusterDomain, "cluster-domain", reach.DefaultClusterDomain,

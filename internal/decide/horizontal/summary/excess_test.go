@@ -246,12 +246,15 @@ func TestInactive(t *testing.T) {
 	queue.ActivationMilli = 5500
 	unnamed := jobs
 	unnamed.Name = ""
+	kedas := jobs
+	kedas.Type, kedas.Name = source.Scaler, "orders"
 	scaler := metric.Reading{Series: []int64{12000}, Activity: metric.Inactive}
 	checkSentences(t, map[string]Input{
 		"Stays at 0: queue is at 3 and becomes active above its activationValue 5.5, which brings a replica.": of(
 			metric.Reading{Series: []int64{3000}}, queue),
-		"Stays at 0: the scaler of jobs reports that it is not active, and a replica comes once it is.":  of(scaler, jobs),
-		"Stays at 0: the external scaler reports that it is not active, and a replica comes once it is.": of(scaler, unnamed),
+		"Stays at 0: the scaler of jobs reports that it is not active, and a replica comes once it is.":   of(scaler, jobs),
+		"Stays at 0: the external scaler reports that it is not active, and a replica comes once it is.":  of(scaler, unnamed),
+		"Stays at 0: the scaler of orders reports that it is not active, and a replica comes once it is.": of(scaler, kedas),
 		"Stays at 0: no metric is active, and a replica comes once one is.": of(
 			metric.Reading{Series: []int64{3000}, Activity: metric.Inactive}, queue, jobs),
 	})

@@ -10,7 +10,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
@@ -331,12 +330,12 @@ func (w *writer) inactive() string {
 	}
 	spec, r, name := &w.Policy.Metrics[only], &w.Metrics[only], w.metricName(only)
 	switch {
-	case spec.Type == source.ExternalScaler && r.Activity == metric.Inactive:
+	case spec.Type.ReportsActivity() && r.Activity == metric.Inactive:
 		if spec.ShortName() != "" {
 			name = "the scaler of " + name
 		}
 		return name + " reports that it is not active, and a replica comes once it is"
-	case spec.Type == source.ExternalScaler || r.Failure != nil || r.Pending || spec.ActivationMilli == 0:
+	case spec.Type.ReportsActivity() || r.Failure != nil || r.Pending || spec.ActivationMilli == 0:
 		return none
 	}
 	return fmt.Sprintf("%s is at %s and becomes active above its activationValue %s, which brings a replica", name,

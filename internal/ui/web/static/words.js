@@ -28,7 +28,7 @@ export function limitWords(name) {
 const metrics = [
   [/^cpu (container )?resource( utilization( \(percentage of request\))?)?$/, "CPU"],
   [/^memory (container )?resource( utilization( \(percentage of request\))?)?$/, "Memory"],
-  [/^Prometheus query /, ""], [/^(pods|external|pod endpoint|external scaler|[A-Z][A-Za-z]*) metric /, ""], [/\(nil\)$|\(&LabelSelector\{.*$/, ""],
+  [/^Prometheus query /, ""], [/^(pods|external|pod endpoint|external scaler|scaler|[A-Z][A-Za-z]*) metric /, ""], [/\(nil\)$|\(&LabelSelector\{.*$/, ""],
 ];
 
 // metricWords is what people call a metric.

@@ -67,6 +67,8 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 			known.total = isOff(source.Prometheus)
 		case spec.ExternalScaler != nil && s.Scalers != nil:
 			known.total = s.Scalers.Latest(now, q.Key, spec.ExternalScaler)
+		case spec.ExternalScaler != nil && spec.ExternalScaler.IsScaler:
+			known.total = isOff(source.Scaler)
 		case spec.ExternalScaler != nil:
 			known.total = isOff(source.ExternalScaler)
 		}

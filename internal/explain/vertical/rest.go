@@ -23,7 +23,8 @@ func (e *Explanation) stuckText() string {
 	pod := pods[at].Pod
 	text := fmt.Sprintf("node %s cannot do the resize of %s (infeasible)", pod.Node, pod.Name)
 	if n := count(pods, isStuck); n > 1 {
-		text = fmt.Sprintf("nodes cannot do the resizes of %d pods (infeasible), such as %s on node %s", n, pod.Name, pod.Node)
+		text = fmt.Sprintf("nodes cannot do the resizes of %d pods (infeasible), such as %s on node %s", n, pod.Name,
+			pod.Node)
 	}
 	keeps := "its requests"
 	if len(pod.Containers) == 1 {

@@ -37,7 +37,7 @@ func (e *Explanation) Summary() string {
 	if more := len(recommended) - 1; more > 0 {
 		text += fmt.Sprintf(" and more for %d others", more)
 	}
-	return summary.SentenceOf(text + e.unsampled(first.Container) + "; " + e.ofPods())
+	return summary.SentenceOf(text + e.unsampled(first.Container) + e.keptText(first.Container) + "; " + e.ofPods())
 }
 
 // targetsText are the targets, each with what it would be without minAllowed or maxAllowed: "cpu 150m (203m without

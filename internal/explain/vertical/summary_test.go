@@ -123,6 +123,11 @@ func TestOutsideForAPod(t *testing.T) {
 		got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	const kept = " for container app, of which web-1 gets cpu 100m by the max of a LimitRange of containers, which is 150m " +
+		"for the limit, 1.5 times the request; the next pass "
+	if got := e.Summary(); !strings.Contains(got, kept) {
+		t.Errorf("got  %s\nwant %s", got, kept)
+	}
 	const want = "app cpu: 200m published; 100m by the max of a LimitRange of containers, which is 150m for the limit, 1.5 " +
 		"times the request"
 	if got := e.capSentences(&e.Update.Pods[0]); len(got) != 1 || got[0] != want {

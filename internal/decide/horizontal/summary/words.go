@@ -56,8 +56,8 @@ func (w *writer) valueOf(i int) string {
 	return text
 }
 
-// withStart is what the pods use where the value leaves a part of that out: "the pods use 200 %, a part of which is left
-// out as the start of new pods". It is empty where the value shows the same with that part.
+// withStart is what the pods use where the value leaves a part of that out: "the pods use 200 %, a part of which is
+// left out as the start of new pods". It is empty where the value shows the same with that part.
 func withStart(r *metric.Result, value float64, of string) string {
 	counted, start := float64(r.Milli)*float64(r.Counts.Counted), float64(r.StartMilli)
 	if start <= 0 {

@@ -53,7 +53,8 @@ func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Fore
 func (f *Forecast) shownForecast() int32 {
 	d := &f.Decision
 	isUnread := d.Branch != horizontal.BranchMetrics || d.Failed+d.Pending > 0
-	if isUnread || f.Policy.Forecast.Mode != forecast.Active || f.Observation.Refusal.Reason != "" || d.Mode() != mode.Active {
+	isActing := f.Observation.Refusal.Reason == "" && d.Mode() == mode.Active
+	if isUnread || !isActing || f.Policy.Forecast.Mode != forecast.Active {
 		return 0
 	}
 	return min(f.Step.Autoscaler().ForecastReplicas(), d.Bounds.MaxReplicas)

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// maxRequestBytes is above a metric's largest form, in which 64 keys have 4,096 characters each of up to 4 bytes, or of 6
-	// where JSON escapes them.
+	// maxRequestBytes is above a metric's largest form: 64 values of 4,096 characters, each of up to 6 bytes where JSON
+	// escapes it.
 	maxRequestBytes = 4 << 20
 	// maxStreams is above the number of metrics that the controller has in one connection.
 	maxStreams  = 250

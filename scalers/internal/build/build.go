@@ -113,8 +113,8 @@ func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig
 	return nil
 }
 
-// authentication returns the TriggerAuthentication of the job; nil if it names none. KEDA's resolver logs the error of one
-// that it cannot get, and goes on without credentials.
+// authentication returns the TriggerAuthentication of the job; nil if it names none. KEDA's resolver logs the error of
+// one that it cannot get, and goes on without credentials.
 func (b *Builder) authentication(ctx context.Context, j *job.Job) (*kedav1alpha1.TriggerAuthenticationSpec, error) {
 	ref := j.Scaler.AuthenticationRef
 	if ref == nil {

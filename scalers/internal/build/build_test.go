@@ -36,8 +36,8 @@ func builder(t *testing.T) *Builder {
 			Address: "http://127.0.0.1:1", Authentication: kedav1alpha1.VaultAuthenticationKubernetes,
 			Secrets: []kedav1alpha1.VaultSecret{{Parameter: "a", Path: "b", Key: "c"}}},
 	}
-	return &Builder{Log: logr.Discard(), Clientset: kubefake.NewClientset(), Client: fake.NewClientBuilder().WithScheme(scheme).
-		WithObjects(
+	return &Builder{Log: logr.Discard(), Clientset: kubefake.NewClientset(),
+		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "redis"},
 				Data: map[string][]byte{"password": []byte("hunter22")}},
 			credentials("of-environment", kedav1alpha1.TriggerAuthenticationSpec{
@@ -56,11 +56,14 @@ func TestErrors(t *testing.T) {
 		ref  *job.AuthenticationRef
 		want string
 	}{
-		"none":                {nil, ""},
-		"missing":             {&job.AuthenticationRef{Name: "missing"}, `authenticationRef: triggerauthentications.keda.sh "missing"`},
-		"missing in cluster":  {&job.AuthenticationRef{Name: "a", Kind: "ClusterTriggerAuthentication"}, "authenticationRef: clustertr"},
-		"another kind":        {&job.AuthenticationRef{Name: "a", Kind: "Secret"}, `authenticationRef: kind: "Secret"`},
-		"missing environment": {&job.AuthenticationRef{Name: "of-environment"}, "authenticationRef: env: the target cannot be read"},
+		"none": {nil, ""},
+		"missing": {&job.AuthenticationRef{Name: "missing"},
+			`authenticationRef: triggerauthentications.keda.sh "missing"`},
+		"missing in cluster": {&job.AuthenticationRef{Name: "a", Kind: "ClusterTriggerAuthentication"},
+			"authenticationRef: clustertriggerauthentications.keda.sh"},
+		"another kind": {&job.AuthenticationRef{Name: "a", Kind: "Secret"}, `authenticationRef: kind: "Secret"`},
+		"missing environment": {&job.AuthenticationRef{Name: "of-environment"},
+			"authenticationRef: env: the target cannot be read"},
 		"missing workload": {&job.AuthenticationRef{Name: "of-workload"},
 			"authenticationRef: podIdentity: the target cannot be read"},
 		"a Secret alone": {&job.AuthenticationRef{Name: "of-secret"}, ""},

@@ -46,7 +46,7 @@ type Config struct {
 	Command func(trigger, socket string) []string
 	// Directory is where the sockets are.
 	Directory string
-	// Memory is the most that a process may use, in bytes, and TotalMemory the most that all may use, if each uses as much.
+	// Memory is the most that a process may use, in bytes, and TotalMemory the most for all, if each uses as much.
 	Memory, TotalMemory int64
 	Log                 logr.Logger
 }
@@ -113,8 +113,8 @@ func (s *Supervisor) Connection(trigger string) (*grpc.ClientConn, error) {
 	return p.connection, nil
 }
 
-// hasRoomLocked returns an error if one more process could use more memory than there is. Otherwise the authors of metrics
-// could start so many that the kernel ends them all.
+// hasRoomLocked returns an error if one more process could use more memory than there is. Otherwise the authors of
+// metrics could start so many that the kernel ends them all.
 func (s *Supervisor) hasRoomLocked() error {
 	running := int64(1)
 	for _, p := range s.processes {
@@ -272,8 +272,8 @@ func (s *Supervisor) end() {
 	}
 }
 
-// residentMemory returns what the process alone has in memory, in bytes, from the second field of /proc/PID/statm and the
-// third, the pages that it shares: the program, which all processes have.
+// residentMemory returns what the process alone has in memory, in bytes, from the second field of /proc/PID/statm and
+// the third, the pages that it shares: the program, which all processes have.
 func residentMemory(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

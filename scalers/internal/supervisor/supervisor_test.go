@@ -163,7 +163,8 @@ func TestNoMoreProcessesThanMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Connection("c"); err == nil || !strings.Contains(err.Error(), "--max-memory is 400 MiB") || s.pid("c") != 0 {
+	_, err := s.Connection("c")
+	if err == nil || !strings.Contains(err.Error(), "--max-memory is 400 MiB") || s.pid("c") != 0 {
 		t.Errorf("a third type: %v", err)
 	}
 }

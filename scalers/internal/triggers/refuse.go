@@ -58,7 +58,7 @@ func Check(trigger string, metadata map[string]string) error {
 	}
 	const resources, kind = "kubernetes-resource", "resourceKind"
 	if trigger == resources && strings.EqualFold(strings.TrimSpace(metadata[kind]), "Secret") {
-		return fmt.Errorf("metadata: %s: Secret: only ConfigMaps are read, as the count of replicas would show the Secret", kind)
+		return fmt.Errorf("metadata: %s: Secret is refused: the metric would show it", kind)
 	}
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		if refused := refusedOf(trigger, metadata[key]); refused != "" {
@@ -92,5 +92,5 @@ func checkConfig(config *scalersconfig.ScalerConfig) error {
 }
 
 func refusal(field, refused string) error {
-	return fmt.Errorf("%s: %s is refused: it would let the scaler read files or the token of plimsoll-scalers", field, refused)
+	return fmt.Errorf("%s: %s is refused: the scaler would read files or the token of plimsoll-scalers", field, refused)
 }

@@ -213,7 +213,7 @@ func (m *metric) giveUp(c *call) {
 	m.calls = map[string]*call{}
 	m.rest = min(max(2*m.rest, firstRest), lastRest)
 	m.restUntil = time.Now().Add(m.rest)
-	m.log.Info("a call of the scaler does not end; another scaler is made later", "since", c.began, "rest", m.rest.String())
+	m.log.Info("a call of the scaler does not end; the metric rests", "since", c.began, "rest", m.rest.String())
 }
 
 // readOnce reads the metric. As in KEDA, a scaler that fails is made anew, once: a Secret or an address may have

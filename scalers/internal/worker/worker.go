@@ -126,8 +126,8 @@ func (w *Worker) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 	return response, nil
 }
 
-// nameOf returns the name of a metric without the index of a trigger, which is always 0 here: a ScaledObject's status has
-// another one for the same metric.
+// nameOf returns the name of a metric without the index of a trigger, which is always 0 here: a ScaledObject's status
+// has another one for the same metric.
 func nameOf(external *autoscalingv2.ExternalMetricSource) string {
 	return strings.TrimPrefix(external.Metric.Name, "s0-")
 }

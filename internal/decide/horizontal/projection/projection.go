@@ -70,7 +70,8 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 }
 
 // HeldUpBy returns what keeps the count from falling however low the load is, with its metric's index: a Metric that
-// cannot be read, has no value yet or multiplies its value with ready pods where there are none, a Fallback that asks for as many replicas, or the Forecast; None if nothing does.
+// cannot be read, has no value yet or multiplies its value with ready pods where there are none, a Fallback that asks
+// for as many replicas, or the Forecast; None if nothing does.
 func HeldUpBy(d *horizontal.Decision) (by proposal.Source, index int) {
 	hasFallback := func(i int) bool {
 		return slices.ContainsFunc(d.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })

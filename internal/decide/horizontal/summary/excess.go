@@ -21,19 +21,28 @@ func (w *writer) excess() string {
 	case r == nil:
 		return w.excessLoad()
 	}
-	i := w.indexOf(r)
-	switch spec := &w.Policy.Metrics[i]; {
-	case r.Ratio > 1 && r.Replicas < projection.Plain(w.Decision, r) && r.Counts.Missing > 0 && r.NoContainer == 0:
-		return "; " + w.withoutSample(r, 0) + w.countedAs(r) + w.ifTheSame(r)
-	case mayStay(spec) && r.Ratio > 1:
-		return fmt.Sprintf("; %s, and more pods help only if they lower it", w.valueOf(i))
-	case !sharesLoad(spec) && r.Ratio > 1:
-		return "; " + w.valueOf(i)
-	case !w.sharesAll():
+	if text := w.excessOf(r); text != "" {
+		return "; " + text
+	}
+	if !w.sharesAll() {
 		return ""
 	}
 	if load := w.excessLoad(); load != "" {
 		return load + w.newText(r)
+	}
+	return ""
+}
+
+// excessOf is why what the metric asks for is no load that is known; empty if it is one.
+func (w *writer) excessOf(r *metric.Result) string {
+	i := w.indexOf(r)
+	switch spec := &w.Policy.Metrics[i]; {
+	case r.Ratio > 1 && r.Replicas < projection.Plain(w.Decision, r) && r.Counts.Missing > 0 && r.NoContainer == 0:
+		return w.withoutSample(r, 0) + w.countedAs(r) + w.ifTheSame(r)
+	case mayStay(spec) && r.Ratio > 1:
+		return w.valueOf(i) + ", and more pods help only if they lower it"
+	case !sharesLoad(spec) && r.Ratio > 1:
+		return w.valueOf(i)
 	}
 	return ""
 }
@@ -99,8 +108,8 @@ func (w *writer) countedAs(r *metric.Result) string {
 	return " and count as using nothing"
 }
 
-// newPods is how many of the pods that count are in the initialization period of CPU samples, and which of these has run
-// the longest.
+// newPods is how many of the pods that count are in the initialization period of CPU samples, and which of these has
+// run the longest.
 func (w *writer) newPods(r *metric.Result) (n, oldest int) {
 	oldest = -1
 	for i, g := range r.Groups {

@@ -32,6 +32,10 @@ func TestScalerOf(t *testing.T) {
 	if e, err = sources.ScalerOf("queue", m); err != nil || e.Interval != time.Second || e.Timeout != 2*time.Second {
 		t.Errorf("got %+v, %v", e, err)
 	}
+}
+
+func TestScalerOfRefuses(t *testing.T) {
+	m := &plimsollv1alpha1.ScalerMetricSource{Type: "redis"}
 	for want, change := range map[string]func(*plimsollv1alpha1.ScalerMetricSource){
 		"type: missing": func(m *plimsollv1alpha1.ScalerMetricSource) { m.Type = "" },
 		"intervalSeconds: 301: out of range: 1 to 300": func(m *plimsollv1alpha1.ScalerMetricSource) { m.IntervalSeconds = ptr.To[int32](301) },

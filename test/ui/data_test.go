@@ -465,8 +465,8 @@ func vertical(row view.Row) *view.Object {
 		})
 		bound, width = bound+width, width*1.05
 	}
-	const summary = "Recommends cpu 350m and memory 410Mi for container main; the next pass changes 1 of 2 pods: gateway-6c8d9-abcde would be " +
-		"evicted, because main requests memory 256Mi, less than the lower bound of 350Mi."
+	const summary = "Recommends cpu 350m and memory 410Mi for container main; the next pass changes 1 of 2 pods (the other is " +
+		"not changed, as the PodDisruptionBudget gateway allows no disruption): gateway-6c8d9-abcde would be evicted, because main requests memory 256Mi, less than the lower bound of 350Mi."
 	return &view.Object{Row: row, Summary: summary, Notes: []view.Note{}, Lines: []output.Line{}, Manifest: "kind: VerticalPodAutoscaler\n", Vertical: &view.Vertical{
 		Mode: row.Mode, Containers: []view.VerticalContainer{{Name: "main", Samples: 9874, Resources: []view.VerticalResource{cpu, memory}}},
 		Pods: []view.VerticalPod{

@@ -212,11 +212,16 @@ func TestHeldUp(t *testing.T) {
 		},
 		"not while jobs cannot be read and its fallback asks for 6": func(d *horizontal.Decision) {
 			d.Metrics[0].Failure, d.Fallbacks.Active = &down, []fallback.Active{{Metric: 0, Replicas: 6}}
+			d.Policy.Metrics[0].Fallback = source.Fallback{Replicas: 6}
+		},
+		"not while jobs cannot be read and its fallback keeps the current count, at least 2": func(d *horizontal.Decision) {
+			d.Metrics[0].Failure, d.Fallbacks.Active = &down, []fallback.Active{{Metric: 0, Replicas: 6}}
+			d.Policy.Metrics[0].Fallback = source.Fallback{Replicas: 2, Policy: source.CurrentReplicasIfHigher}
 		},
 		"not while the forecast asks for 6": func(d *horizontal.Decision) { d.ForecastReplicas = 6 },
 	} {
 		e := Explanation{}
-		e.Policy.Metrics = metrics
+		e.Policy.Metrics = slices.Clone(metrics)
 		e.Decision = horizontal.Decision{
 			Branch: horizontal.BranchMetrics, Current: 6, Desired: 6, Policy: &e.Policy, Metrics: make([]metric.Result, 2),
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
@@ -173,7 +174,7 @@ func (e *Explanation) heldUpText() string {
 	text := "not while " + summary.MetricName(&e.Policy.Metrics[i]) + " cannot be read"
 	for _, f := range d.Fallbacks.Active {
 		if by == proposal.Fallback && f.Metric == i {
-			text += fmt.Sprintf(" and its fallback asks for %d", f.Replicas)
+			text += " and its fallback " + fallback.Asks(&e.Policy.Metrics[i].Fallback, d.Current)
 		}
 	}
 	return text

@@ -2,6 +2,7 @@ package vertical
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
@@ -39,6 +40,40 @@ func (e *Explanation) capSentences(v *update.Verdict) []string {
 		}
 	}
 	return said
+}
+
+// keptText is what a pod gets of the container's targets where a limit or a LimitRange changes these: ", of which web-1
+// gets cpu 100m by the max of a LimitRange of containers"; empty otherwise.
+func (e *Explanation) keptText(name string) string {
+	v := e.firstPod()
+	if v == nil {
+		return ""
+	}
+	at := slices.IndexFunc(v.Pod.Containers, func(c vertical.PodContainer) bool { return c.Name == name })
+	caps := slices.DeleteFunc(slices.Clone(v.Caps), func(c bounds.Cap) bool { return c.IsRemoved || !isByLimit(c.Action) })
+	if at < 0 {
+		return ""
+	}
+	var parts []string
+	for r := range vertical.Resource(vertical.Resources) {
+		if steps := e.capSteps(caps, &v.Pod.Containers[at], r); len(steps) > 0 {
+			parts = append(parts, r.String()+" "+steps[len(steps)-1])
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf(", of which %s gets %s", v.Pod.Name, strings.Join(parts, ", and "))
+}
+
+// isByLimit reports whether a cap is of a limit or a LimitRange. The sentence has minAllowed and maxAllowed, and little
+// history, otherwise.
+func isByLimit(a bounds.Action) bool {
+	switch a {
+	case bounds.ToMinAllowed, bounds.ToMaxAllowed, bounds.ToRequest, bounds.NotObserved:
+		return false
+	}
+	return true
 }
 
 // capSteps returns the caps of one container's resource, in order.

@@ -37,7 +37,7 @@ func (e *Explanation) Summary() string {
 	if more := len(recommended) - 1; more > 0 {
 		text += fmt.Sprintf(" and more for %d others", more)
 	}
-	return summary.SentenceOf(text + e.unsampled(first.Container) + "; " + e.ofPods())
+	return summary.SentenceOf(text + e.unsampled(first.Container) + e.keptText(first.Container) + "; " + e.ofPods())
 }
 
 // targetsText are the targets, each with what it would be without minAllowed or maxAllowed: "cpu 150m (203m without
@@ -102,14 +102,21 @@ func (e *Explanation) ofPods() string {
 	if e.Mode == vertical.ModeOff {
 		return "mode Off changes no pods"
 	}
+	stuck, before := e.stuckText(), ""
+	if stuck != "" {
+		before = stuck + "; "
+	}
 	isChanged := func(v update.Verdict) bool { return v.Action != update.Nothing }
 	if at := slices.IndexFunc(pods, isChanged); at >= 0 {
-		return fmt.Sprintf("the next pass changes %s: %s would be %s, because %s", of(count(pods, isChanged), len(pods)),
-			pods[at].Pod.Name, done[pods[at].Action], e.because(&pods[at]))
+		return fmt.Sprintf("%sthe next pass changes %s%s: %s would be %s, because %s", before,
+			of(count(pods, isChanged), len(pods)), e.restText(), pods[at].Pod.Name, done[pods[at].Action], e.because(&pods[at]))
 	}
-	isWanting := func(v update.Verdict) bool { return v.Reason != reason.None }
+	isWanting := func(v update.Verdict) bool { return v.Reason != reason.None && !isStuck(v) }
 	if n := count(pods, isWanting); n > 0 {
-		return fmt.Sprintf("%s to be changed, but not now: %s", needs(n, len(pods)), e.why(pods, isWanting))
+		return fmt.Sprintf("%s%s to be changed, but not now: %s", before, needs(n, len(pods)), e.why(pods, isWanting))
+	}
+	if stuck != "" {
+		return stuck
 	}
 	return "no pod is changed: " + e.why(pods, func(update.Verdict) bool { return true })
 }

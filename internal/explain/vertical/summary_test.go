@@ -29,8 +29,8 @@ func TestShortForm(t *testing.T) {
 	if err := explainedBy(t, k, divergence.Default).WriteText(&got, Style{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `Recommends cpu 200m and memory 400Mi for container app; the next pass changes 1 of 3 pods: web-1 would be ` +
-		`evicted, because app requests cpu 50m, less than the lower bound of 150m.
+	const want = `Recommends cpu 200m and memory 400Mi for container app; the next pass changes 1 of 3 pods (the 2 others ` +
+		`need no change): web-1 would be evicted, because app requests cpu 50m, less than the lower bound of 150m.
   object         VerticalPodAutoscaler shop/web at 2026-11-20T12:00:00Z
   target         Deployment/web: 3 pods; mode Recreate
   checkpoint     cannot be read: web-old: version "v1" instead of v3
@@ -122,6 +122,11 @@ func TestOutsideForAPod(t *testing.T) {
 	if got, want := e.Summary(), "because app requests memory 64Mi, less than the lower bound of 300Mi."; !strings.HasSuffix(
 		got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	const kept = " for container app, of which web-1 gets cpu 100m by the max of a LimitRange of containers, which is 150m " +
+		"for the limit, 1.5 times the request; the next pass "
+	if got := e.Summary(); !strings.Contains(got, kept) {
+		t.Errorf("got  %s\nwant %s", got, kept)
 	}
 	const want = "app cpu: 200m published; 100m by the max of a LimitRange of containers, which is 150m for the limit, 1.5 " +
 		"times the request"

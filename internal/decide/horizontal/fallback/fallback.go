@@ -184,6 +184,21 @@ func identify(s *source.Spec) string {
 	return strings.TrimRight(strings.Join(parts, "/"), "/")
 }
 
+// Asks says what a fallback asks for at the current count: "asks for 6", or which policy keeps that count. A reader of
+// the spec finds that number in it.
+func Asks(f *source.Fallback, current int32) string {
+	if replicas := f.ReplicasAt(current); f.Policy == source.Static || replicas != current {
+		return fmt.Sprintf("asks for %d", replicas)
+	}
+	switch f.Policy {
+	case source.CurrentReplicasIfHigher:
+		return fmt.Sprintf("keeps the current count, at least %d", f.Replicas)
+	case source.CurrentReplicasIfLower:
+		return fmt.Sprintf("keeps the current count, at most %d", f.Replicas)
+	}
+	return "keeps the current count"
+}
+
 // Text returns the text about a metric in the condition FallbackActive and its event.
 func Text(spec *source.Spec, set divergence.Set) string {
 	f := &spec.Fallback

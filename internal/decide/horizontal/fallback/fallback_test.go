@@ -140,3 +140,25 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// TestAsks: a fallback that keeps the current count says so, with the number of the spec. One that changes it asks for
+// that number.
+func TestAsks(t *testing.T) {
+	for _, tt := range []struct {
+		policy            source.FallbackPolicy
+		replicas, current int32
+		want              string
+	}{
+		{source.Static, 5, 5, "asks for 5"},
+		{source.CurrentReplicas, 7, 5, "keeps the current count"},
+		{source.CurrentReplicasIfHigher, 2, 5, "keeps the current count, at least 2"},
+		{source.CurrentReplicasIfHigher, 7, 5, "asks for 7"},
+		{source.CurrentReplicasIfLower, 7, 5, "keeps the current count, at most 7"},
+		{source.CurrentReplicasIfLower, 2, 5, "asks for 2"},
+	} {
+		f := source.Fallback{Replicas: tt.replicas, Policy: tt.policy}
+		if got := fallback.Asks(&f, tt.current); got != tt.want {
+			t.Errorf("%s of %d at %d: %q, want %q", tt.policy, tt.replicas, tt.current, got, tt.want)
+		}
+	}
+}

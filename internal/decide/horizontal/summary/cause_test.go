@@ -315,6 +315,8 @@ func TestSurges(t *testing.T) {
 	forgotten := played(&p, []int{0, 1}, of(0, 4, 500, 5000), of(1, 8, 250, 250))
 	forgotten.State.Surges = surge.History{}
 	two := played(&p, []int{0}, of(0, 2, 500, 5000))
+	beside := played(&free, []int{0}, of(0, 4, 500, 5000))
+	beside.Decision.Surge.Base, beside.Decision.Surge.Adjusted = 10, 4
 	full := p
 	full.MaxReplicas, full.CPUInitializationPeriod = 4, 5*time.Minute
 	started := of(0, 4, 500, 5000)
@@ -324,6 +326,8 @@ func TestSurges(t *testing.T) {
 	checkSentences(t, map[string]Input{
 		"Scales from 4 to 40: a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which takes 40.": played(
 			&free, []int{0}, of(0, 4, 500, 5000)),
+		"Scales from 4 to 40: a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, and 10 pods at 400 % of its " +
+			"target have the load of 40.": beside,
 		"Scales from 4 to 8: a surge (CPU at 1000 % of its target or more for 2 s) asks for 40, and without behavior a " +
 			"decision doubles the count at most.": played(&p, []int{0}, of(0, 4, 500, 5000)),
 		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which " +

@@ -27,10 +27,11 @@ func (w *writer) excess() string {
 	if !w.sharesAll() {
 		return ""
 	}
-	if load := w.excessLoad(); load != "" {
-		return load + w.newText(r)
+	load, start := w.excessLoad(), w.newText(r)
+	if load != "" && start != "" {
+		return "; " + w.valueOf(w.indexOf(r)) + start // How much of it is load is not known.
 	}
-	return ""
+	return load
 }
 
 // excessOf is why what the metric asks for is no load that is known; empty if it is one.

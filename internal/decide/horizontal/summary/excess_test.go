@@ -115,10 +115,10 @@ func TestExcessOfNewPods(t *testing.T) {
 	}
 	const recent = 80 * time.Second
 	checkSentences(t, map[string]Input{
-		"Asks for 6, limited to 4 by maxReplicas; 50 % more load than 4 pods take at the target, a part of which may be the " +
-			"start of the pods: all 4 have started since 11:58:30.": of(recent, recent, recent+10*time.Second, recent),
-		"Asks for 6, limited to 4 by maxReplicas; 50 % more load than 4 pods take at the target, a part of which may be the " +
-			"start of the pods: 3 of 4 have started since 11:58:40.": of(recent, time.Hour, recent, recent),
+		"Asks for 6, limited to 4 by maxReplicas; CPU is at 150 % of its target, a part of which may be the start of the " +
+			"pods: all 4 have started since 11:58:30.": of(recent, recent, recent+10*time.Second, recent),
+		"Asks for 6, limited to 4 by maxReplicas; CPU is at 150 % of its target, a part of which may be the start of the " +
+			"pods: 3 of 4 have started since 11:58:40.": of(recent, time.Hour, recent, recent),
 		"Asks for 6, limited to 4 by maxReplicas; 50 % more load than 4 pods take at the target.": of(
 			time.Hour, time.Hour, recent, recent),
 	})

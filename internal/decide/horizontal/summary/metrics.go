@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -308,7 +309,12 @@ func (w *writer) byFallback(p proposal.Proposal) string {
 			text += " since " + w.clock(f.Since)
 		}
 	}
-	return fmt.Sprintf("%s, and its fallback asks for %d", text, p.Replicas)
+	return text + ", and its fallback " + w.fallbackAsks(p.Index)
+}
+
+// fallbackAsks is what the fallback of metric i does: "asks for 6".
+func (w *writer) fallbackAsks(i int) string {
+	return fallback.Asks(&w.Policy.Metrics[i].Fallback, w.Current)
 }
 
 // inactive is of a target at zero: why the only metric that could bring a replica is not active, or that none of them
@@ -354,7 +360,7 @@ func (w *writer) asks() string {
 	case proposal.Surge:
 		return w.surgeAsks()
 	case proposal.Fallback:
-		return fmt.Sprintf("the fallback of %s asks for %d", w.metricName(p.Index), p.Replicas)
+		return fmt.Sprintf("the fallback of %s %s", w.metricName(p.Index), w.fallbackAsks(p.Index))
 	case proposal.Schedule:
 		return fmt.Sprintf("minReplicas asks for %d", p.Replicas)
 	case proposal.Forecast:

@@ -83,8 +83,8 @@ func (w *writer) failed() string {
 		text = fmt.Sprintf("%s, but nothing is scaled down while %s", w.asks(), text)
 	}
 	if at, i := w.Fallbacks.Due, w.Fallbacks.DueMetric; !at.IsZero() && !w.IsHistoryUnknown {
-		text += fmt.Sprintf("; if %s still cannot be read at %s, its fallback asks for %d", w.metricName(i), w.clock(at),
-			w.Policy.Metrics[i].Fallback.ReplicasAt(w.Current))
+		text += fmt.Sprintf("; if %s still cannot be read at %s, its fallback %s", w.metricName(i), w.clock(at),
+			w.fallbackAsks(i))
 	}
 	return text
 }

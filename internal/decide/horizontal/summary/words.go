@@ -39,12 +39,38 @@ func (w *writer) valueOf(i int) string {
 	switch {
 	case math.IsNaN(r.Ratio) || math.IsInf(r.Ratio, 0):
 		return fmt.Sprintf("%s asks for %s", name, countText(r.Replicas))
-	case spec.Target.Type == source.Utilization && r.Percent == 0 && r.Milli > 0:
-		return fmt.Sprintf("%s is at less than 1 %% (target %d %%)", name, spec.Target.Percent)
 	case spec.Target.Type == source.Utilization:
-		return fmt.Sprintf("%s is at %d %% (target %d %%)", name, r.Percent, spec.Target.Percent)
+		value, start := fmt.Sprintf("%d %%", r.Percent), withStart(r, float64(r.Percent)/100, "")
+		if r.Percent == 0 && r.Milli > 0 {
+			value = "less than 1 %"
+		}
+		if start != "" {
+			start = "; " + start
+		}
+		return fmt.Sprintf("%s is at %s (target %d %%%s)", name, value, spec.Target.Percent, start)
 	}
-	return fmt.Sprintf("%s is at %s", name, ofTarget(r.Ratio))
+	text := fmt.Sprintf("%s is at %s", name, ofTarget(r.Ratio))
+	if start := withStart(r, r.Ratio, " of it"); start != "" {
+		return text + " (" + start + ")"
+	}
+	return text
+}
+
+// withStart is what the pods use where the value leaves a part of that out: "the pods use 200 %, a part of which is
+// left out as the start of new pods". It is empty where the value shows the same with that part.
+func withStart(r *metric.Result, value float64, of string) string {
+	counted, start := float64(r.Milli)*float64(r.Counts.Counted), float64(r.StartMilli)
+	if start <= 0 {
+		return ""
+	}
+	if counted <= 0 || value <= 0 {
+		return "a part of what the pods use is left out as the start of new pods"
+	}
+	used := percent(value * (counted + start) / counted)
+	if used == percent(value) {
+		return ""
+	}
+	return fmt.Sprintf("the pods use %s%s, a part of which is left out as the start of new pods", used, of)
 }
 
 // mostTimes is up to how many times something is shown.

@@ -17,9 +17,17 @@ type Sample struct {
 	CPUMilli, MemoryBytes     int64
 }
 
+// Partial is a sample that lacks CPU, memory or both.
+type Partial struct {
+	Namespace, Pod, Container string
+	HasCPU, HasMemory         bool
+}
+
 // Samples are all that is known.
 type Samples struct {
 	All []Sample
+	// Partial has those that are not in All because they lack an amount.
+	Partial []Partial
 	// IsMoment says that there is one sample of each container: how usage changes over
 	// time cannot be seen.
 	IsMoment bool
@@ -40,6 +48,17 @@ func (s *Samples) OfWorkload(namespace, kind, name string) []Sample {
 		}
 	}
 	return found
+}
+
+// PartialOf returns a partial sample of a container of the workload.
+func (s *Samples) PartialOf(namespace, kind, name, container string) (Partial, bool) {
+	own := pattern(kind, name)
+	for _, p := range s.Partial {
+		if own != nil && p.Namespace == namespace && p.Container == container && own.MatchString(p.Pod) {
+			return p, true
+		}
+	}
+	return Partial{}, false
 }
 
 // Names that Kubernetes makes have no vowels in them, so web-api's pods are not web's.

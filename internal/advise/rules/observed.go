@@ -181,16 +181,34 @@ func unsampledIn(
 			if t.container != "" && t.container != container.Name {
 				continue
 			}
+			why := unsampledText(c, w, container, &t)
+			if why == "" {
+				continue
+			}
 			found = append(found, Finding{
-				Object: &h.Object, Field: t.field,
-				Why: fmt.Sprintf("There is no sample of container %s of %s %s (%s), so %s.", container.Name, w.Kind, w.Name,
-					c.Usage.Source, withoutSample(c, w, container, &t)),
+				Object: &h.Object, Field: t.field, Why: why,
 				Remedy: "See whether kubectl top pods --containers lists it. A ContainerResource metric of another container " +
 					"does not need it.",
 			})
 		}
 	}
 	return found
+}
+
+// unsampledText says what a metric lacks of a container without a whole sample; empty if it lacks nothing.
+func unsampledText(
+	c *objects.Collection, w *objects.Workload, container objects.Container, t *resourceTarget,
+) string {
+	partial, isPartial := c.Usage.PartialOf(w.Namespace, w.Kind, w.Name, container.Name)
+	switch {
+	case t.name == corev1.ResourceCPU && partial.HasCPU, t.name == corev1.ResourceMemory && partial.HasMemory:
+		return ""
+	case isPartial:
+		return fmt.Sprintf("The samples of container %s of %s %s lack %s (%s), so the metric has no value for their pods.",
+			container.Name, w.Kind, w.Name, t.name, c.Usage.Source)
+	}
+	return fmt.Sprintf("There is no sample of container %s of %s %s (%s), so %s.", container.Name, w.Kind, w.Name,
+		c.Usage.Source, withoutSample(c, w, container, t))
 }
 
 // withoutSample is what a container without a sample does to a metric.
@@ -207,7 +225,7 @@ func withoutSample(
 	return "the metric lacks its use"
 }
 
-// unsampledOf are the workload's containers, native sidecars among them, of which its pods have no sample.
+// unsampledOf are the workload's containers, native sidecars among them, of which its pods have no whole sample.
 func unsampledOf(c *objects.Collection, w *objects.Workload) (found []objects.Container) {
 	samples := samplesOf(c, w)
 	for _, container := range w.Containers() {

@@ -8,6 +8,12 @@ import (
 	"net"
 )
 
+// TLSError says why a TLS connection failed, and which fields of the object may be wrong.
+type TLSError struct{ Why, Fields string }
+
+// Error implements error.
+func (e *TLSError) Error() string { return e.Why + " (" + e.Fields + ")" }
+
 // DescribeTLS explains why a TLS connection failed, without text from the peer: errors of crypto/x509 quote names of
 // its certificate. It returns nil for any other error.
 func DescribeTLS(err error) error {
@@ -21,10 +27,10 @@ func DescribeTLS(err error) error {
 	)
 	switch {
 	case errors.As(err, &authority):
-		return errors.New("its certificate is not signed by a trusted authority (tlsConfig.ca, tlsConfig.caBundle)")
+		return &TLSError{"its certificate is not signed by a trusted authority", "tlsConfig.ca, tlsConfig.caBundle"}
 	case errors.As(err, &name):
 		// The name that it should have, not one that it has.
-		return fmt.Errorf("its certificate is not for %s (tlsConfig.serverName)", name.Host)
+		return &TLSError{"its certificate is not for " + name.Host, "tlsConfig.serverName"}
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return errors.New("its certificate has expired, or is not valid yet")
 	case errors.As(err, &invalid), errors.As(err, &verification):

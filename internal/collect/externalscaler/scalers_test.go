@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -86,6 +88,27 @@ func TestErrorsOfScalers(t *testing.T) {
 					t.Errorf("got %v", answer.Err)
 				}
 			})
+		})
+	}
+}
+
+// TestCertificateOfScalers: an error about the certificate of plimsoll-scalers names flags, and no field of the object.
+func TestCertificateOfScalers(t *testing.T) {
+	for name, isOther := range map[string]bool{"scalers": true, "other": false} {
+		synctest.Test(t, func(t *testing.T) {
+			a, n := newAuthority(t), newNetwork()
+			n.serve(t, "team-a/scalers", queue(), grpc.Creds(credentials.NewTLS(a.serverOf(t, name, time.Hour))))
+			trusted := a
+			if isOther {
+				trusted = newAuthority(t)
+			}
+			s, _, _ := run(t, Config{Dial: n.dial, Scalers: Scalers{Address: "scalers:9090", CABundle: trusted.pem}})
+			s.look(worker, scalerSpec(t))
+			settle(11 * time.Second)
+			err := s.look(worker, scalerSpec(t)).Err
+			if err == nil || !strings.Contains(err.Error(), "--scalers-ca-file") || strings.Contains(err.Error(), "tlsConfig") {
+				t.Errorf("a certificate for %s: %v", name, err)
+			}
 		})
 	}
 }

@@ -40,7 +40,7 @@ func (m *subscription) describe(call string, err, failure error) error {
 func (m *subscription) describeScaler(err, failure error) error {
 	switch code := status.Code(err); {
 	case (code == codes.Unavailable || code == codes.DeadlineExceeded) && failure != nil:
-		return fmt.Errorf("plimsoll-scalers: %w", failure)
+		return fmt.Errorf("plimsoll-scalers: %w", withFlags(failure))
 	case code == codes.Unavailable:
 		return errors.New("plimsoll-scalers is not ready")
 	case code == codes.DeadlineExceeded:
@@ -50,6 +50,15 @@ func (m *subscription) describeScaler(err, failure error) error {
 	default:
 		return fmt.Errorf("plimsoll-scalers: %s", code)
 	}
+}
+
+// withFlags names the flags of the controller instead of fields of tlsConfig, which a metric of type Scaler lacks.
+func withFlags(failure error) error {
+	var err *clientauth.TLSError
+	if errors.As(failure, &err) {
+		return errors.New(err.Why + " (--scalers-address, --scalers-ca-file)")
+	}
+	return failure
 }
 
 // oneLine returns the text in one line of bounded length, without bytes that are no text.

@@ -232,6 +232,10 @@ func TestHeldUp(t *testing.T) {
 		if by, _ := projection.HeldUpBy(&e.Decision); (by == proposal.None) != (want == "") {
 			t.Errorf("%q is held by %s", want, by)
 		}
+		e.Decision.Bounds.MinReplicas = 6
+		if got := e.lowerText(); got != "" {
+			t.Errorf("at minReplicas: %s", got)
+		}
 	}
 	e := Explanation{Projection: projection.Projection{Lower: &projection.Step{}}}
 	e.Decision.Refusal.Reason = statusreport.AnotherAutoscaler

@@ -157,8 +157,8 @@ func (e *Explanation) lowerText() string {
 // heldUpText is what keeps the count whatever the load is; empty if nothing does.
 func (e *Explanation) heldUpText() string {
 	d := &e.Decision
-	if d.Branch != horizontal.BranchMetrics || d.Current == 0 {
-		return ""
+	if d.Branch != horizontal.BranchMetrics || d.Current == 0 || d.Desired <= d.Bounds.MinReplicas {
+		return "" // At minReplicas the count does not fall anyway.
 	}
 	by, i := projection.HeldUpBy(d)
 	switch {

@@ -6,6 +6,7 @@ package sources
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/netip"
 	"os"
@@ -132,6 +133,9 @@ func (c *Config) scalers() (externalscaler.Scalers, []reach.Server, error) {
 		bundle, err := os.ReadFile(c.ScalersCAFile)
 		if err != nil {
 			return externalscaler.Scalers{}, nil, fmt.Errorf("--scalers-ca-file: %w", err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(bundle) {
+			return externalscaler.Scalers{}, nil, fmt.Errorf("--scalers-ca-file: %s has no certificate in PEM", c.ScalersCAFile)
 		}
 		scalers.CABundle = string(bundle)
 	}

@@ -2,11 +2,14 @@ package sources
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -238,4 +241,26 @@ func TestNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	has("10.0.0.3", false)
+}
+
+// TestScalersCAFile: the file must have a certificate, so that a wrong file fails at the start.
+func TestScalersCAFile(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	block := pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	for text, isFine := range map[string]bool{
+		"": false, "no PEM": false, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")})): false,
+		string(pem.EncodeToMemory(&block)): true,
+	} {
+		file := filepath.Join(t.TempDir(), "ca.crt")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := Config{ScalersAddress: "scalers.plimsoll-system.svc:9090", ScalersCAFile: file}
+		scalers, _, err := c.scalers()
+		if (err == nil) != isFine || isFine && scalers.CABundle != text ||
+			!isFine && !strings.Contains(err.Error(), "--scalers-ca-file") {
+			t.Errorf("%q: %+v, %v", text, scalers, err)
+		}
+	}
 }

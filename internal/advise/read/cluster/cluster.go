@@ -226,8 +226,12 @@ func (r *Reader) Usage(ctx context.Context) (samples *containerusage.Samples, wh
 		for i := range m.Containers {
 			c := &m.Containers[i]
 			_, hasCPU := c.Usage[corev1.ResourceCPU]
-			if _, hasMemory := c.Usage[corev1.ResourceMemory]; !hasCPU || !hasMemory {
-				continue // as if nothing were known of this container
+			_, hasMemory := c.Usage[corev1.ResourceMemory]
+			if !hasCPU || !hasMemory {
+				samples.Partial = append(samples.Partial, containerusage.Partial{
+					Namespace: m.Namespace, Pod: m.Name, Container: c.Name, HasCPU: hasCPU, HasMemory: hasMemory,
+				})
+				continue
 			}
 			samples.All = append(samples.All, containerusage.Sample{
 				Time: m.Timestamp.Time, Namespace: m.Namespace, Pod: m.Name, Container: c.Name,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
 )
@@ -81,8 +82,9 @@ func TestRulesThatLackARightAreSkipped(t *testing.T) {
 }
 
 // TestUsageOfEitherVersion: samples are those of the version of metrics.k8s.io that is served. A container without a
-// value of CPU has none.
+// value of CPU has a partial one.
 func TestUsageOfEitherVersion(t *testing.T) {
+	partial := containerusage.Partial{Namespace: "shop", Pod: "web-1", Container: "mesh", HasMemory: true}
 	for _, served := range []string{"v1", "v1beta1"} {
 		client := start(nil)
 		client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -105,7 +107,8 @@ func TestUsageOfEitherVersion(t *testing.T) {
 		})
 		r := Reader{Client: client, Namespace: "shop"}
 		samples, why := r.Usage(t.Context())
-		if why != "" || len(samples.All) != 1 || samples.All[0].CPUMilli != 250 {
+		if why != "" || len(samples.All) != 1 || samples.All[0].CPUMilli != 250 ||
+			len(samples.Partial) != 1 || samples.Partial[0] != partial {
 			t.Errorf("%s: %+v, %s", served, samples, why)
 		}
 	}

@@ -176,9 +176,3 @@ func (s *Schedule) comes(now time.Time) time.Time {
 	}
 	return next
 }
-
-// IsNeverInForce reports whether the schedule has no start, and is not in force since an earlier one, from NotBefore to
-// NotAfter.
-func (s *Schedule) IsNeverInForce() bool {
-	return !s.NotBefore.IsZero() && !s.NotAfter.IsZero() && s.comes(s.NotBefore.Add(-time.Nanosecond)).IsZero()
-}

@@ -91,13 +91,15 @@ func TestPreviewBeside(t *testing.T) {
 		report = Of(d, horizontal.Outcome{})
 		check("after an HPA", false)
 		d.Branch, d.Refusal.IsEnding = horizontal.BranchNoScale, false
-		want := AnotherAutoscaler
-		if m == mode.Preview {
-			want = "FailedGetScale"
-		}
-		able := find(Of(d, horizontal.Outcome{}).Conditions, AbleToScale)
-		if able.Reason != want || able.Status != condition.False {
+		report = Of(d, horizontal.Outcome{})
+		report.Withdraw(AnotherAutoscaler)
+		able := find(report.Conditions, AbleToScale)
+		if able.Reason != "FailedGetScale" || able.Status != condition.False {
 			t.Errorf("%s without a target: %+v", m, able)
+		}
+		ready := find(Overall(report.Conditions, m, ""), Ready)
+		if ready.Reason != "FailedGetScale" || ready.Status != condition.False {
+			t.Errorf("%s without a target: Ready is %+v", m, ready)
 		}
 	}
 }

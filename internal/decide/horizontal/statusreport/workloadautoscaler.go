@@ -28,16 +28,17 @@ func (d reported) extend(r *Report) {
 }
 
 // reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview,
-// as in each migration: that is no fault. Nor is it one when that autoscaler is gone.
+// as in each migration: that is no fault. Nor is it one when that autoscaler is gone. A target that cannot be read is a
+// fault all the same, whose condition stays: a migration may withdraw the other autoscaler.
 func (d reported) reportRefusal(r *Report) {
 	isPreview := d.Policy.WorkloadAutoscaler.Mode == mode.Preview
-	isFine := d.Refusal.Reason == AnotherAutoscaler && (isPreview || d.Refusal.IsEnding)
-	switch {
-	case !isFine:
-		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
+	isBeside := d.Refusal.Reason == AnotherAutoscaler
+	isFine := isBeside && (isPreview || d.Refusal.IsEnding)
+	if !isFine {
 		r.Warn(d.Refusal.Reason, d.Refusal.Message)
-	case d.Branch != horizontal.BranchNoScale: // A target that cannot be read is a fault all the same.
-		r.Set(AbleToScale, true, AnotherAutoscaler, d.Refusal.Message)
+	}
+	if d.Branch != horizontal.BranchNoScale || !isBeside {
+		r.Set(AbleToScale, isFine, d.Refusal.Reason, d.Refusal.Message)
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// Of converts a schedule. Errors name its fields at the path.
+// Of converts a schedule. Errors name its fields at the path. Dates between which no start comes are no error: such a
+// schedule is never in force.
 func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, field.ErrorList) {
 	start, location, errs := Start(s.Start, s.TimeZone, path)
 	out := schedules.Schedule{
@@ -28,16 +29,13 @@ func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, fie
 		if err != nil {
 			return out, append(errs, err)
 		}
-		if out.End = end; errs == nil && haveSameTimes(start, end) {
+		// With notAfter it is one long schedule.
+		if out.End = end; errs == nil && s.NotAfter == nil && haveSameTimes(start, end) {
 			errs = append(errs, field.Invalid(path.Child("end"), s.End,
-				"must not have the times of start, "+s.Start+": the schedule would never end"))
+				"must not have the times of start, "+s.Start+": without notAfter the schedule would never end"))
 		}
 	case s.DurationSeconds == nil:
 		errs = append(errs, field.Required(path.Child("end"), "or durationSeconds"))
-	}
-	if errs == nil && out.IsNeverInForce() {
-		errs = append(errs, field.Invalid(path.Child("notAfter"), s.NotAfter.Format(time.RFC3339),
-			"must be after a start: the schedule would never be in force"))
 	}
 	return out, errs
 }

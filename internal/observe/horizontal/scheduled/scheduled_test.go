@@ -10,10 +10,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// TestEndsAtItsStart: an end that has the times of the start, in whatever spelling, is refused: the schedule would
-// never end.
+// TestEndsAtItsStart: an end that has the times of the start, in whatever spelling, is refused without notAfter: the
+// schedule would never end.
 func TestEndsAtItsStart(t *testing.T) {
 	for _, c := range []struct {
 		start, end string
@@ -44,36 +45,55 @@ func TestEndsAtItsStart(t *testing.T) {
 		if isRefused != c.isSame || !c.isSame && errs != nil {
 			t.Errorf("from %q to %q: %v", c.start, c.end, errs)
 		}
+		s.NotAfter = date(t, "2026-12-25T00:00:00Z")
+		if _, errs := Of(s, field.NewPath("schedule")); errs != nil {
+			t.Errorf("from %q to %q, until a date: %v", c.start, c.end, errs)
+		}
 	}
 }
 
-// TestNoStartBetweenDates: dates between which no start puts the schedule in force are refused.
-func TestNoStartBetweenDates(t *testing.T) {
-	const hour, day = int64(3600), int64(24 * 3600)
-	for name, c := range map[string]struct {
-		start, notBefore, notAfter string
-		seconds                    int64
-		isRefused                  bool
-	}{
-		"a start between them":        {"0 0 24 12 *", "2026-12-24T00:00:00Z", "2026-12-25T00:00:00Z", hour, false},
-		"a start at the first":        {"0 0 24 12 *", "2026-12-24T00:00:00Z", "2026-12-24T00:01:00Z", hour, false},
-		"a start at the last":         {"0 0 25 12 *", "2026-12-24T00:00:00Z", "2026-12-25T00:00:00Z", hour, true},
-		"no start":                    {"0 0 1 1 *", "2026-12-24T00:00:00Z", "2026-12-25T00:00:00Z", hour, true},
-		"an earlier start still acts": {"0 0 23 12 *", "2026-12-24T00:00:00Z", "2026-12-25T00:00:00Z", 2 * day, false},
-		"an earlier one no longer":    {"0 0 23 12 *", "2026-12-24T00:00:00Z", "2026-12-25T00:00:00Z", day, true},
-		"no last date":                {"0 0 1 1 *", "2026-12-24T00:00:00Z", "", hour, false},
-		"no first date":               {"0 0 1 1 *", "", "2026-12-25T00:00:00Z", hour, false},
-		"dates of another zone":       {"0 0 24 12 *", "2026-12-23T12:00:00-12:00", "2026-12-25T00:00:00Z", hour, false},
-	} {
-		_, errs := Of(&plimsollv1alpha1.Schedule{
-			Name: "a", Start: c.start, DurationSeconds: ptr.To(c.seconds),
-			NotBefore: date(t, c.notBefore), NotAfter: date(t, c.notAfter),
-		}, field.NewPath("spec", "schedules").Index(0))
-		isRefused := len(errs) == 1 && errs[0].Field == "spec.schedules[0].notAfter"
-		if isRefused != c.isRefused || !c.isRefused && errs != nil {
-			t.Errorf("%s: %v", name, errs)
+// TestOneLongSchedule: with the times of start, end leaves no gap between the first start and notAfter.
+func TestOneLongSchedule(t *testing.T) {
+	first, last := date(t, "2026-12-01T09:00:00Z").Time, date(t, "2026-12-25T00:00:00Z").Time
+	one := scheduleOf(t, &plimsollv1alpha1.Schedule{
+		Name: "a", Start: "0 9 * * *", End: "0 9 * * 0-6", MinReplicas: ptr.To[int32](5),
+		NotBefore: date(t, "2026-12-01T09:00:00Z"), NotAfter: date(t, "2026-12-25T00:00:00Z"),
+	})
+	for at := first.Add(-time.Hour); at.Before(last.Add(time.Hour)); at = at.Add(time.Hour) {
+		if got, is := leastAt(one, at), !at.Before(first) && at.Before(last); (got == 5) != is {
+			t.Errorf("%s: %d replicas", at, got)
 		}
 	}
+}
+
+// TestNoStartBetweenDates: a schedule without a start between its dates is never in force, and is no error: it must
+// not stop its object.
+func TestNoStartBetweenDates(t *testing.T) {
+	none := scheduleOf(t, &plimsollv1alpha1.Schedule{
+		Name: "a", Start: "0 0 1 1 *", DurationSeconds: ptr.To[int64](3600), MinReplicas: ptr.To[int32](5),
+		NotBefore: date(t, "2026-12-24T00:00:00Z"), NotAfter: date(t, "2026-12-25T00:00:00Z"),
+	})
+	for at, last := date(t, "2026-12-23T00:00:00Z").Time, date(t, "2027-01-02T00:00:00Z").Time; at.Before(last); {
+		if got := leastAt(none, at); got != 1 {
+			t.Errorf("%s: %d replicas", at, got)
+		}
+		at = at.Add(30 * time.Minute)
+	}
+}
+
+func scheduleOf(t *testing.T, s *plimsollv1alpha1.Schedule) schedules.Schedule {
+	t.Helper()
+	out, errs := Of(s, field.NewPath("schedule"))
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	return out
+}
+
+// leastAt returns the lower bound then of an object with minReplicas 1.
+func leastAt(s schedules.Schedule, at time.Time) int32 {
+	bounds := schedules.Bounds{MinReplicas: 1, MaxReplicas: 10}
+	return new(schedules.Cache).At(at, []schedules.Schedule{s}, bounds).MinReplicas
 }
 
 func date(t *testing.T, text string) *metav1.Time {

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -46,6 +47,10 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	default:
 		return ExternalScaler{}, fmt.Errorf("transport: %q is neither Plaintext nor TLS", m.Transport)
 	}
+	isTLS, tls := m.Transport == plimsollv1alpha1.TLSTransport, TLSOf(m.TLSConfig)
+	if !isTLS && tls != (TLS{}) {
+		return ExternalScaler{}, errors.New("tlsConfig: may be set only where transport is TLS")
+	}
 	if m.ScalerAddress == "" {
 		return ExternalScaler{}, fmt.Errorf("scalerAddress: %w", errAbsent)
 	}
@@ -55,7 +60,7 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 		return ExternalScaler{}, err
 	}
 	return ExternalScaler{
-		Address: m.ScalerAddress, IsTLS: m.Transport == plimsollv1alpha1.TLSTransport, TLS: TLSOf(m.TLSConfig),
+		Address: m.ScalerAddress, IsTLS: isTLS, TLS: tls,
 		Metadata: metadataOf(m), MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
 		IsPushed: m.Delivery != plimsollv1alpha1.PollDelivery, Timeout: externalScalerTimeout,
 	}, nil

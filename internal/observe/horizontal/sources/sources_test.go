@@ -182,6 +182,30 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestPlaintextWithTLS: a tlsConfig with content is refused where the connection would not be encrypted.
+func TestPlaintextWithTLS(t *testing.T) {
+	for _, c := range []struct {
+		transport plimsollv1alpha1.Transport
+		config    *plimsollv1alpha1.TLSConfig
+		isRefused bool
+	}{
+		{"", nil, false},
+		{"", &plimsollv1alpha1.TLSConfig{}, false},
+		{"", &plimsollv1alpha1.TLSConfig{CABundle: []byte("PEM")}, true},
+		{plimsollv1alpha1.PlaintextTransport, &plimsollv1alpha1.TLSConfig{ServerName: "scaler"}, true},
+		{plimsollv1alpha1.PlaintextTransport, &plimsollv1alpha1.TLSConfig{InsecureSkipVerify: true}, true},
+		{plimsollv1alpha1.TLSTransport, &plimsollv1alpha1.TLSConfig{CABundle: []byte("PEM")}, false},
+	} {
+		m := scaler()
+		m.Transport, m.TLSConfig = c.transport, c.config
+		_, err := sources.ExternalScalerOf(&m)
+		isRefused := err != nil && strings.HasPrefix(err.Error(), "tlsConfig: ")
+		if isRefused != c.isRefused || !c.isRefused && err != nil {
+			t.Errorf("transport %q with %+v: %v", c.transport, c.config, err)
+		}
+	}
+}
+
 func TestCredentials(t *testing.T) {
 	key := func(key string) plimsollv1alpha1.SecretKeySelector {
 		return plimsollv1alpha1.SecretKeySelector{Name: "secret", Key: key}

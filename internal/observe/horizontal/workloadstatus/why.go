@@ -31,11 +31,13 @@ func (w *Decided) why() string { return cut(w.fullWhy(), widestWhy) }
 
 func (w *Decided) fullWhy() string {
 	refusal, m := w.Decision.Refusal, w.mode()
-	isPreviewBeside := m == mode.Preview && refusal.Reason == statusreport.AnotherAutoscaler
+	isNoScale := w.Decision.Branch == horizontal.BranchNoScale
+	// A preview may be beside another autoscaler, and a target that cannot be read says more than that.
+	isBehind := refusal.Reason == statusreport.AnotherAutoscaler && (m == mode.Preview || isNoScale)
 	switch {
-	case refusal.Reason != "" && !isPreviewBeside:
+	case refusal.Reason != "" && !isBehind:
 		return cmp.Or(refusal.Summary, refusal.Reason)
-	case w.Decision.Branch == horizontal.BranchNoScale:
+	case isNoScale:
 		return "cannot read the target's scale"
 	case w.reasonOf(statusreport.AbleToScale) == "FailedUpdateScale":
 		return "cannot write the target's scale"

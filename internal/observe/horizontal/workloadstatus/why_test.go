@@ -104,6 +104,13 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s: Ready is %+v, want %s", want, ready, c.ready)
 		}
 	}
+	besideUnread := statusOf(unchanged, jobs(5), func(o *horizontal.Observation) {
+		besideHPA(o)
+		o.Target.Error = "not found"
+	})
+	if why := besideUnread.Summary.Reason; why != "cannot read the target's scale" {
+		t.Errorf("an unreadable target beside an HPA: %q", why)
+	}
 }
 
 // TestWhyFits: whatever the reason, and however long the names, the columns WHY and METRICS keep the width with which a

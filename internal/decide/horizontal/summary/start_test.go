@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// TestStartLeftOut: where a value leaves out a part of what the pods use, as their start, the sentence has what they use.
+// TestStartLeftOut: where a value leaves out a part of what the pods use, as their start, the sentence has that use.
 func TestStartLeftOut(t *testing.T) {
 	of := func(target source.Target, readyFor time.Duration, milli int64) Input {
 		p := upTo(10, source.Spec{Type: source.Resource, Name: "cpu", Target: target})

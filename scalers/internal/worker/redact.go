@@ -42,15 +42,10 @@ func formsOf(secrets []string) []string {
 		for _, part := range append(partsOf(secret), secret) {
 			trimmed := strings.TrimSpace(part)
 			quoted := strconv.Quote(trimmed)
-			for _, form := range []string{
-				part, trimmed, quoted[1 : len(quoted)-1], url.QueryEscape(trimmed), url.PathEscape(trimmed),
-			} {
-				if len(form) >= shortestSecret {
-					all = append(all, form)
-				}
-			}
+			all = append(all, part, trimmed, quoted[1:len(quoted)-1], url.QueryEscape(trimmed), url.PathEscape(trimmed))
 		}
 	}
+	all = slices.DeleteFunc(all, func(form string) bool { return len(form) < shortestSecret })
 	slices.SortFunc(all, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)

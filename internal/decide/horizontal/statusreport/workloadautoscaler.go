@@ -37,8 +37,12 @@ func (d reported) reportRefusal(r *Report) {
 	if !isFine {
 		r.Warn(d.Refusal.Reason, d.Refusal.Message)
 	}
-	if d.Branch != horizontal.BranchNoScale || !isBeside {
-		r.Set(AbleToScale, isFine, d.Refusal.Reason, d.Refusal.Message)
+	switch {
+	case isBeside && d.Branch == horizontal.BranchNoScale:
+	case isFine:
+		r.Set(AbleToScale, true, AnotherAutoscaler, d.Refusal.Message)
+	default:
+		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"podEndpoint", `{"port":0}`, ".port", "must be 1 to 65535"},
 		{"podEndpoint", `{"port":65536}`, ".port", "must be 1 to 65535"},
 		{"podEndpoint", `{"port":"8080"}`, ".port", "should match"},
-		{"podEndpoint", `{"port":""}`, ".port", "should match"},
+		{"podEndpoint", `{"port":""}`, ".port", "at least 1 chars"},
 		{"podEndpoint", `{"port":"a.example.com:1"}`, ".port", "should match"},
 		{"podEndpoint", `{"port":"sixteen-is-long1"}`, ".port", "may not be more than 15 bytes"},
 		{"podEndpoint", `{"path":"metrics"}`, ".path", "should match"},

@@ -121,7 +121,7 @@ func TestMostPagesAreAccepted(t *testing.T) {
 func manyLabels(n int) string {
 	list := make([]string, n)
 	for i := range list {
-		list[i] = fmt.Sprintf(`"%s%02d":"%s"`, strings.Repeat("l", 61), i, strings.Repeat("v", 63))
+		list[i] = fmt.Sprintf(`%q:%q`, fmt.Sprintf("%s%02d", strings.Repeat("l", 61), i), strings.Repeat("v", 63))
 	}
 	return strings.Join(list, ",")
 }

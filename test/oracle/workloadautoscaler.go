@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,14 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
+// selectorField is the field that a WorkloadAutoscaler's errors of selectors name, and an HPA's do not.
+var selectorField = regexp.MustCompile(`spec\.metrics\[\d+\]\.[a-zA-Z]+\.metric\.selector[a-zA-Z0-9.\[\]]*: `)
+
+// likeHPA returns a WorkloadAutoscaler's text as an HPA's.
+func likeHPA(text string) string { return selectorField.ReplaceAllString(sameText.Replace(text), "") }
+
 // sameText are the beginnings of a WorkloadAutoscaler's texts that name its kind, and what an HPA's
-// begin with. Nothing else may differ.
+// begin with. Nothing else may differ, but for the fields of selectors.
 var sameText = strings.NewReplacer(
 	"the WorkloadAutoscaler controller was ", "the HPA controller was ",
 	"the WorkloadAutoscaler controller scaled ", "the HPA controller scaled ",
@@ -169,11 +176,11 @@ func (r *replay) decide(
 	result.Status.ObservedGeneration = nil
 	for c := range result.Status.Conditions {
 		message := &result.Status.Conditions[c].Message
-		*message = sameText.Replace(*message)
+		*message = likeHPA(*message)
 	}
 	for _, e := range observehorizontal.Events(&report) {
 		result.Events = append(result.Events, fmt.Sprintf("%s %s %s: %s", object, e.Type, e.Reason,
-			sameText.Replace(e.Message)))
+			likeHPA(e.Message)))
 	}
 	return result, state
 }

@@ -78,9 +78,9 @@ func definitions(t *testing.T, files ...string) map[string]any {
 	return found
 }
 
-// boundsOfQuantities are what upstream's schema has not: a length, and at most two digits
+// boundsOfQuantities are what upstream's schema has not: lengths, and at most two digits
 // of an exponent.
-var boundsOfQuantities = regexp.MustCompile(`maxLength: 64\n *(pattern: .*)\[0-9\]\{1,2\}\)\)\?\$\n`)
+var boundsOfQuantities = regexp.MustCompile(`maxLength: 64\n *(?:minLength: 1\n *)?(pattern: .*)\[0-9\]\{1,2\}\)\)\?\$\n`)
 
 // wordless is a schema without descriptions; a property of that name stays.
 func wordless(schema any) any {

@@ -50,8 +50,9 @@ type Contest struct {
 
 	// The detector's lock guards the following.
 	object acting.Object
-	// isAdded is set while the object exists, isCounted while the series of states counts it under state.
-	isAdded, isCounted bool
+	// isAdded is set while the object exists, isCounted while the series of states counts it under state. isForgotten is
+	// set for good once it has been deleted: an object of the same name has a Contest of its own.
+	isAdded, isCounted, isForgotten bool
 	state              State
 	// juniorReported is the time of the last event about another installation that must leave the object alone.
 	juniorReported time.Time
@@ -97,12 +98,18 @@ func (d *Detector) Start() {
 // Added adds a new object: the writes in its managedFields are not new ones. Without a status there were none: a user
 // who may create an object may give it any managedFields.
 func (d *Detector) Added(c *Contest, autoscaler observehorizontal.Autoscaler) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !c.isForgotten {
+		d.addLocked(c, autoscaler)
+	}
+}
+
+func (d *Detector) addLocked(c *Contest, autoscaler observehorizontal.Autoscaler) {
 	var w acting.Writes
 	if len(autoscaler.Status().Conditions) > 0 {
 		w = acting.WritesOf(autoscaler.ManagedFields, nil, d.FieldManager)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.endLocked(c)
 	c.isAdded = true
 	scope := acting.Scope{Namespace: autoscaler.Namespace, Rule: d.Mode.rule(autoscaler.Kind())}
@@ -219,6 +226,10 @@ func (d *Detector) state(
 	c *Contest, autoscaler observehorizontal.Autoscaler, next func(now time.Time) (State, time.Time),
 ) (state State, until time.Time, hasBegun bool) {
 	d.mu.Lock()
+	if !c.isAdded {
+		// The decision came before the informer's event, or the event before the last object of this name was forgotten.
+		d.addLocked(c, autoscaler)
+	}
 	wasActing, wasContested := c.object.IsActing(), c.object.IsContested()
 	state, until = next(time.Now())
 	hasBegun = !wasActing && c.object.IsActing()
@@ -280,7 +291,7 @@ func (d *Detector) Forget(c *Contest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.endLocked(c)
-	c.isAdded = false
+	c.isAdded, c.isForgotten = false, true
 }
 
 func (d *Detector) endLocked(c *Contest) {

@@ -48,6 +48,34 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 	}
 }
 
+// TestRecreatedObject: an HPA is deleted and created again within a moment, as KEDA does when its name changes. A worker
+// may drop the first one after the informer has reported the second, and decide the second before the informer reports
+// it. Neither makes Plimsoll act on an HPA that kube-controller-manager acts on.
+func TestRecreatedObject(t *testing.T) {
+	series, err := monitor.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []Mode{Auto, Act} {
+		d := New(&Config{FieldManager: FieldManager, Mode: mode, Delay: DefaultDelay, Series: series,
+			Events: record.NewFakeRecorder(10), Log: logr.Discard()})
+		d.Start()
+		hpa := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		})
+		var first, second Contest
+		d.Added(&first, hpa)
+		d.Forget(&first)
+		d.Added(&first, hpa)
+		if first.isCounted {
+			t.Errorf("%s: the series of states counts a deleted object", mode)
+		}
+		if state, _, _ := d.State(&second, hpa); (state == Acting) != (mode == Act) || second.IsPaused() != (mode == Auto) {
+			t.Errorf("%s: an object that the informer has not reported is %s, paused %t", mode, state, second.IsPaused())
+		}
+	}
+}
+
 // TestLeftToARemovedInstallation: installed in another namespace than before, Plimsoll waits for the installation that
 // was removed. The log has the waiting time, once for all objects; a start causes no event of any of them.
 func TestLeftToARemovedInstallation(t *testing.T) {

@@ -198,12 +198,12 @@ test-scalers: $(LINT) ## build, lint and test plimsoll-scalers, which reads metr
 	@cd scalers && $(GO) test $(TEST_FLAGS) ./...
 
 .PHONY: test-keda
-test-keda: tools ## test beside KEDA, and migrate from it under load (builds KEDA: half an hour the first time; installs servers from Debian; RUN=TestMigrateNative for one)
+test-keda: tools ## test beside KEDA, and migrate from it under load (builds KEDA: ten minutes the first time; installs servers from Debian; RUN=TestMigrateNative for one)
 	@if ! command -v redis-server rabbitmq-server mariadbd >/dev/null || ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then \
 		echo "Installing the servers whose queues are read, from Debian."; \
 		apt-get install --yes --no-install-recommends redis-server rabbitmq-server postgresql mariadb-server >/dev/null; \
 	fi
-	@echo "Building KEDA's operator and metrics server; half an hour the first time."
+	@echo "Building KEDA's operator and metrics server; ten minutes the first time."
 	@$(DEVBUILD) -only keda-operator,keda-metrics-server
 	@$(GO_DEV) test -count 1 -timeout 30m -v -tags keda ./internal/dev/test/keda $(if $(RUN),-run '$(RUN)')
 

@@ -123,7 +123,7 @@ func checkFixedHeap(c *objects.Collection) []Finding {
 			return
 		}
 		f := Finding{Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "updateMode"}}
-		amount := observevertical.FixedHeap(container.Container)
+		amount := observevertical.HeapAmount(container.Container)
 		switch {
 		case amount != "":
 			f.Field = objects.Field{"spec", "resourcePolicy", "containerPolicies"}

@@ -163,8 +163,12 @@ func checkUneven(c *objects.Collection) []Finding {
 func checkUnsampled(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
+		hs := c.HorizontalsOf(w)
+		if len(hs) == 0 {
+			continue
+		}
 		unsampled := unsampledOf(c, w)
-		for _, h := range c.HorizontalsOf(w) {
+		for _, h := range hs {
 			found = append(found, unsampledIn(c, w, h, unsampled)...)
 		}
 	}

@@ -81,7 +81,7 @@ func TestLargeValues(t *testing.T) {
 			sources.Credentials{Username: of("token"), Password: of("large")}, sources.TLS{}),
 		"tlsConfig.ca.secret":   target(sources.Credentials{}, sources.TLS{CA: of("pem")}),
 		"tlsConfig.cert.secret": target(sources.Credentials{}, sources.TLS{Cert: of("pem"), Key: of("token")}),
-		"tlsConfig.keySecret":   target(sources.Credentials{}, sources.TLS{Cert: of("token"), Key: of("pem")}),
+		"tlsConfig.key.secret":   target(sources.Credentials{}, sources.TLS{Cert: of("token"), Key: of("pem")}),
 	} {
 		_, err := New(s.lookup, of).Get(t.Context())
 		if err == nil || !strings.Contains(err.Error(), field+": key ") || !strings.Contains(err.Error(), "more than") ||
@@ -146,9 +146,9 @@ func TestTLS(t *testing.T) {
 		"client":                {tls: sources.TLS{Cert: of("cert"), Key: of("key")}},
 		"bundle without PEM":    {sources.TLS{CABundle: "hush"}, "tlsConfig.caBundle"},
 		"Secret without PEM":    {sources.TLS{CA: of("token")}, "tlsConfig.ca.secret"},
-		"another's key":         {sources.TLS{Cert: of("cert"), Key: of("other")}, "tlsConfig.keySecret"},
-		"a token for a key":     {sources.TLS{Cert: of("cert"), Key: of("token")}, "tlsConfig.keySecret"},
-		"no key":                {sources.TLS{Cert: of("cert")}, "tlsConfig.keySecret"},
+		"another's key":         {sources.TLS{Cert: of("cert"), Key: of("other")}, "tlsConfig.key.secret"},
+		"a token for a key":     {sources.TLS{Cert: of("cert"), Key: of("token")}, "tlsConfig.key.secret"},
+		"no key":                {sources.TLS{Cert: of("cert")}, "tlsConfig.key.secret"},
 		"no certificate":        {sources.TLS{Key: of("key")}, "tlsConfig.cert.secret"},
 	} {
 		m, err := New(s.lookup, target(sources.Credentials{}, c.tls)).Get(t.Context())

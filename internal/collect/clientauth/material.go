@@ -107,7 +107,7 @@ func (c *Client) parts(ctx context.Context) (parts, error) {
 	if p.certificate, err = c.value(ctx, "tlsConfig.cert.secret", config.Cert, maxPEM); err != nil {
 		return p, err
 	}
-	p.key, err = c.value(ctx, "tlsConfig.keySecret", config.Key, maxPEM)
+	p.key, err = c.value(ctx, "tlsConfig.key.secret", config.Key, maxPEM)
 	return p, err
 }
 
@@ -131,7 +131,7 @@ func configOf(target *Target, p *parts) (*tls.Config, error) {
 		pair, err := tls.X509KeyPair(p.certificate, p.key)
 		if err != nil {
 			return nil, errors.New(
-				"tlsConfig.cert.secret, tlsConfig.keySecret: the values are no certificate and its key in PEM")
+				"tlsConfig.cert.secret, tlsConfig.key.secret: the values are no certificate and its key in PEM")
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

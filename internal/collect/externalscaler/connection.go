@@ -139,7 +139,7 @@ func (c *connection) connect(ctx context.Context) (net.Conn, error) {
 func (c *connection) check(ctx context.Context) error {
 	material, err := c.auth.Get(ctx)
 	if err != nil && ctx.Err() != nil {
-		return errors.New("Secrets of the connection: no response in time")
+		return errors.New("tlsConfig: its Secrets were not read in time")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -217,7 +217,7 @@ func TestChangedSecrets(t *testing.T) {
 			t.Errorf("%v, %d connections", err, n.dialed("team-a/scaler"))
 		}
 		known.set("key", "")
-		if err := get(); err == nil || !strings.Contains(err.Error(), "tlsConfig.keySecret: it is not for this peer") {
+		if err := get(); err == nil || !strings.Contains(err.Error(), "tlsConfig.key.secret: it is not for this peer") {
 			t.Error(err)
 		}
 		renew()

@@ -26,7 +26,7 @@ func (m *subscription) describe(call string, err, failure error) error {
 	case code == codes.DeadlineExceeded:
 		return fmt.Errorf("%s: no response within %s", call, m.spec.Timeout)
 	case code == codes.Unavailable:
-		return fmt.Errorf("%s: %s: the scaler is not ready, or is no gRPC server with or without TLS as in tlsConfig",
+		return fmt.Errorf("%s: %s: the scaler is not ready, or is no gRPC server with or without TLS as in transport",
 			call, code)
 	case code == codes.ResourceExhausted:
 		return fmt.Errorf("%s: %s: at most %d bytes are read", call, code, maxMessageBytes)

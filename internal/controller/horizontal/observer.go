@@ -78,7 +78,11 @@ func (o *observer) observeWorkload(p *pass) {
 	if isThere {
 		other = refusalBecauseOf(rival, p.autoscaler.TargetName(), p.policy.WorkloadAutoscaler.Mode)
 	}
-	p.observation.Refusal = p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
+	refusal := p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
+	if refusal.Reason == statusreport.AnotherAutoscaler && p.autoscaler.IsMigrating(p.start) {
+		refusal.IsExpected = true
+	}
+	p.observation.Refusal = refusal
 }
 
 // refusalBecauseOf returns why a WorkloadAutoscaler does not act while a rival has the target.

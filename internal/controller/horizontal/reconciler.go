@@ -269,13 +269,9 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	}
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
-	report := statusreport.Of(d, outcome)
-	if p.autoscaler.IsMigrating(d.At) {
-		report.Withdraw(statusreport.AnotherAutoscaler) // a migration removes the other one: that is no fault
-	}
 	p.update = status.Update{
 		Autoscaler: p.autoscaler, Record: &p.record.status, Contest: &p.record.contest, Policy: &p.policy, Decision: d,
-		Next: p.update.Next, Report: report, Start: p.start, IsRepeatedSoon: p.result.IsDirect,
+		Next: p.update.Next, Report: statusreport.Of(d, outcome), Start: p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
 	r.reportOverrides(p)
 	err := r.status.Write(ctx, &p.update)

@@ -90,8 +90,8 @@ type Shown struct {
 type Refusal struct {
 	// Reason and Message are those of the condition and the event. Summary is a short form.
 	Reason, Message, Summary string
-	// IsEnding is set if the cause is gone already, so that the object acts in a moment.
-	IsEnding bool
+	// IsExpected is set if it is no fault: the cause is gone already, or a migration removes it.
+	IsExpected bool
 }
 
 // Target is the scale of the target.

@@ -61,7 +61,7 @@ type PodContainer struct {
 	Crashed Termination
 	// Waiting is set if the kubelet delays its restart after too many terminations.
 	Waiting bool
-	// FixedHeap is set if the program fixes the amount of memory that it uses when it starts.
+	// FixedHeap is set if the program takes a fraction of its memory limit when it starts, and keeps that amount.
 	FixedHeap bool
 	// Boosted has the container's resources before its start-up boost.
 	Boosted *Resized

@@ -172,10 +172,8 @@ func (e *Explanation) heldUpText() string {
 		return "not before " + summary.MetricName(&e.Policy.Metrics[i]) + " has a value"
 	}
 	text := "not while " + summary.MetricName(&e.Policy.Metrics[i]) + " cannot be read"
-	for _, f := range d.Fallbacks.Active {
-		if by == proposal.Fallback && f.Metric == i {
-			text += " and its fallback " + fallback.Asks(&e.Policy.Metrics[i].Fallback, d.Current)
-		}
+	if by == proposal.Fallback {
+		text += " and its fallback " + fallback.Asks(&e.Policy.Metrics[i].Fallback, d.Current)
 	}
 	return text
 }

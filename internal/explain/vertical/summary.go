@@ -34,10 +34,14 @@ func (e *Explanation) Summary() string {
 	}
 	first := &recommended[0]
 	text := fmt.Sprintf("%s%s for container %s", verb, e.targetsText(first), first.Container)
-	if more := len(recommended) - 1; more > 0 {
-		text += fmt.Sprintf(" and more for %d others", more)
+	text += e.unsampled(first.Container) + e.keptText(first.Container)
+	switch others := len(recommended) - 1; {
+	case others == 1:
+		text += ", and more for another container"
+	case others > 1:
+		text += fmt.Sprintf(", and more for %d other containers", others)
 	}
-	return summary.SentenceOf(text + e.unsampled(first.Container) + e.keptText(first.Container) + "; " + e.ofPods())
+	return summary.SentenceOf(text + "; " + e.ofPods())
 }
 
 // targetsText are the targets, each with what it would be without minAllowed or maxAllowed: "cpu 150m (203m without
@@ -132,8 +136,11 @@ func (e *Explanation) because(v *update.Verdict) string {
 		if !isRecommended || !v.Pod.IsObserved(c.Name) {
 			continue
 		}
-		if text := outside(c, rec); text != "" {
+		switch text, isMemoryShort := outside(c, rec); {
+		case isMemoryShort:
 			return text + e.killed(c.Name)
+		case text != "":
+			return text
 		}
 	}
 	return report.Sentence(v.Reason)
@@ -155,12 +162,11 @@ func (e *Explanation) killed(container string) string {
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of %s was OOM-killed at %s)", container, name,
-		at.In(e.Step.Snapshot.Time.Location()).Format(time.TimeOnly))
+	return fmt.Sprintf(" (%s of %s was OOM-killed at %s)", container, name, summary.Clock(at, e.Step.Snapshot.Time))
 }
 
 // outside is which request of a container is outside of the bounds, or missing; empty if none is.
-func outside(c *vertical.PodContainer, rec *vertical.Recommendation) string {
+func outside(c *vertical.PodContainer, rec *vertical.Recommendation) (text string, isMemoryShort bool) {
 	for r := range vertical.Resource(vertical.Resources) {
 		if _, isRecommended := rec.Target.Get(r); !isRecommended {
 			continue
@@ -170,16 +176,16 @@ func outside(c *vertical.PodContainer, rec *vertical.Recommendation) string {
 		upper, hasUpper := rec.Upper.Get(r)
 		switch {
 		case !isSet:
-			return fmt.Sprintf("%s requests no %s", c.Name, r)
+			return fmt.Sprintf("%s requests no %s", c.Name, r), false
 		case hasLower && request < lower:
 			return fmt.Sprintf("%s requests %s %s, less than the lower bound of %s", c.Name, r, amount(r, request),
-				amount(r, lower))
+				amount(r, lower)), r == vertical.Memory
 		case hasUpper && request > upper:
 			return fmt.Sprintf("%s requests %s %s, more than the upper bound of %s", c.Name, r, amount(r, request),
-				amount(r, upper))
+				amount(r, upper)), false
 		}
 	}
-	return ""
+	return "", false
 }
 
 func count(pods []update.Verdict, is func(update.Verdict) bool) (n int) {

@@ -43,8 +43,8 @@ func (s *heapSetting) name() string { return strings.TrimSuffix(s.text, "=") }
 // empty without one.
 func HeapOfLimit(c *corev1.Container) string { return heapOf(c, true) }
 
-// FixedHeap returns the name of the setting by which a program has a heap of a fixed amount; empty without one.
-func FixedHeap(c *corev1.Container) string { return heapOf(c, false) }
+// HeapAmount returns the name of the setting by which a program has a heap of a fixed amount; empty without one.
+func HeapAmount(c *corev1.Container) string { return heapOf(c, false) }
 
 func heapOf(c *corev1.Container, followsLimit bool) string {
 	decided := ""

@@ -28,7 +28,7 @@ func TestHeapOfTwoSettings(t *testing.T) {
 			if got := HeapOfLimit(c); got != want.ofLimit {
 				t.Errorf("%s in %s: %q takes a fraction of the limit, want %q", options, name, got, want.ofLimit)
 			}
-			if got := FixedHeap(c); got != want.fixed {
+			if got := HeapAmount(c); got != want.fixed {
 				t.Errorf("%s in %s: %q is a fixed amount, want %q", options, name, got, want.fixed)
 			}
 		}

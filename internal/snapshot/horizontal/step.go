@@ -118,8 +118,8 @@ type Refusal struct {
 	Message string `json:"message,omitempty"`
 	// Summary is the status's.
 	Summary string `json:"summary,omitempty"`
-	// IsEnding is set if the cause is gone already.
-	IsEnding bool `json:"isEnding,omitempty"`
+	// IsExpected is set if it is no fault: the cause is gone already, or a migration removes it.
+	IsExpected bool `json:"isExpected,omitempty"`
 }
 
 // Options are the flags of the controller; absent ones have their defaults.

@@ -37,7 +37,7 @@ func (f *Followed) Refusal(now time.Time, other horizontal.Refusal, isHPA bool) 
 	case !now.Before(f.until):
 		f.refusal, f.until = horizontal.Refusal{}, time.Time{}
 	}
-	f.refusal.IsEnding = f.refusal.Reason != ""
+	f.refusal.IsExpected = f.refusal.Reason != ""
 	return f.refusal
 }
 

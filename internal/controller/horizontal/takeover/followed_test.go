@@ -14,7 +14,7 @@ func TestHandoverPause(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	other, none := horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web"}, horizontal.Refusal{}
 	ending := other
-	ending.IsEnding = true
+	ending.IsExpected = true
 	for i, isHPA := range []bool{true, false} {
 		var f Followed
 		for step, c := range []struct {

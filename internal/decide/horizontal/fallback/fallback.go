@@ -59,6 +59,11 @@ type Active struct {
 	Replicas int32
 }
 
+// IsActive reports whether one of the fallbacks in force is of the metric.
+func IsActive(fallbacks []Active, metric int) bool {
+	return slices.ContainsFunc(fallbacks, func(f Active) bool { return f.Metric == metric })
+}
+
 // Clone returns a copy that shares no buffers.
 func (r *Result) Clone() Result {
 	c := *r

@@ -7,7 +7,6 @@ package projection
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -73,13 +72,10 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 // cannot be read, has no value yet or multiplies its value with ready pods where there are none, a Fallback that asks
 // for as many replicas, or the Forecast; None if nothing does.
 func HeldUpBy(d *horizontal.Decision) (by proposal.Source, index int) {
-	hasFallback := func(i int) bool {
-		return slices.ContainsFunc(d.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })
-	}
 	for i := range d.Metrics {
 		isWithoutPods := d.Current == 0 && !d.Policy.Metrics[i].Type.HasValueWithoutPods()
 		r := &d.Metrics[i]
-		isUnread := (r.Failure != nil || r.Pending) && !hasFallback(i)
+		isUnread := (r.Failure != nil || r.Pending) && !fallback.IsActive(d.Fallbacks.Active, i)
 		if isUnread && !isWithoutPods || r.Verdict == metric.NothingReady {
 			return proposal.Metric, i
 		}

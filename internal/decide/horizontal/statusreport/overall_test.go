@@ -85,14 +85,11 @@ func TestPreviewBeside(t *testing.T) {
 			}
 		}
 		check("beside an HPA", isFault)
-		report.Withdraw(AnotherAutoscaler)
-		check("while a migration removes the HPA", false)
-		d.Refusal.IsEnding = true
+		d.Refusal.IsExpected = true
 		report = Of(d, horizontal.Outcome{})
-		check("after an HPA", false)
-		d.Branch, d.Refusal.IsEnding = horizontal.BranchNoScale, false
+		check("while a migration removes the HPA, and after it", false)
+		d.Branch = horizontal.BranchNoScale
 		report = Of(d, horizontal.Outcome{})
-		report.Withdraw(AnotherAutoscaler)
 		able := find(report.Conditions, AbleToScale)
 		if able.Reason != "FailedGetScale" || able.Status != condition.False {
 			t.Errorf("%s without a target: %+v", m, able)

@@ -57,16 +57,6 @@ func (r *Report) Warn(reason, message string) {
 	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
 }
 
-// Withdraw removes the events with a reason, and makes conditions with it True: it is no fault.
-func (r *Report) Withdraw(reason string) {
-	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Reason == reason })
-	for i := range r.Conditions {
-		if c := &r.Conditions[i]; c.Reason == reason {
-			c.Status = condition.True
-		}
-	}
-}
-
 // ReplicasOverridden is the type of the condition about another writer of the replica count, and the reason of the
 // event. The condition is absent until it is first True.
 const ReplicasOverridden = "ReplicasOverridden"

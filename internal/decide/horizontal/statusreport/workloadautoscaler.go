@@ -28,12 +28,12 @@ func (d reported) extend(r *Report) {
 }
 
 // reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview,
-// as in each migration: that is no fault. Nor is it one when that autoscaler is gone. A target that cannot be read is a
-// fault all the same, whose condition stays: a migration may withdraw the other autoscaler.
+// as in each migration: that is no fault. Nor is it one where it is expected. A target that cannot be read is a fault all
+// the same, whose condition stays.
 func (d reported) reportRefusal(r *Report) {
 	isPreview := d.Policy.WorkloadAutoscaler.Mode == mode.Preview
 	isBeside := d.Refusal.Reason == AnotherAutoscaler
-	isFine := isBeside && (isPreview || d.Refusal.IsEnding)
+	isFine := isBeside && (isPreview || d.Refusal.IsExpected)
 	if !isFine {
 		r.Warn(d.Refusal.Reason, d.Refusal.Message)
 	}

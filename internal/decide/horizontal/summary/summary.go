@@ -65,12 +65,18 @@ func Of(in Input) Sentence {
 	}
 	text := w.text()
 	text += w.expected(text) + w.unsampled(text)
-	if !strings.Contains(text, "ready") && !strings.Contains(text, "still starting") {
+	if !saysReadiness(text) {
 		text += w.unready()
 	}
 	text += w.extra(text) + w.unread(text) + w.onlyElsewhere(text) + w.shownForecast(text)
 	text += w.contradiction() + w.contested()
 	return Sentence{Text: SentenceOf(text), Limits: w.named, Next: w.announced}
+}
+
+// saysReadiness reports whether the sentence says of pods whether they are ready. A metric's name may have the word.
+func saysReadiness(text string) bool {
+	return slices.ContainsFunc([]string{"is ready", "are ready", "not ready", "still starting"},
+		func(words string) bool { return strings.Contains(text, words) })
 }
 
 // expected is what the forecast asks for where the windows keep as many replicas without it: it will raise the count

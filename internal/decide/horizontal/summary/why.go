@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -102,7 +101,7 @@ func sharedText(message string) string {
 func (w *writer) unreadable() string {
 	for i := range w.Metrics {
 		f := w.Metrics[i].Failure
-		if f == nil || w.hasFallback(i) {
+		if f == nil || fallback.IsActive(w.Fallbacks.Active, i) {
 			continue
 		}
 		text := w.metricName(i) + " cannot be read"
@@ -120,15 +119,11 @@ func (w *writer) otherUnreadable(first int) string {
 	}
 	w.areAllUnreadSaid = true
 	for i := range w.Metrics {
-		if more == 1 && i != first && w.Metrics[i].Failure != nil && !w.hasFallback(i) {
+		if more == 1 && i != first && w.Metrics[i].Failure != nil && !fallback.IsActive(w.Fallbacks.Active, i) {
 			return ", nor can " + w.metricName(i)
 		}
 	}
 	return fmt.Sprintf(", nor can %d more", more)
-}
-
-func (w *writer) hasFallback(i int) bool {
-	return slices.ContainsFunc(w.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })
 }
 
 // awaiting is what a decision waits for.

@@ -189,11 +189,13 @@ func WithShortSelectors(message string) string {
 	return before + labels + WithShortSelectors(after)
 }
 
-// clock is a time of the day, with the date if that is not today.
-func (w *writer) clock(t time.Time) string {
-	t = t.In(w.At.Location())
+func (w *writer) clock(t time.Time) string { return Clock(t, w.At) }
+
+// Clock is a time of the day, with the date if that is not the day of now.
+func Clock(t, now time.Time) string {
+	t = t.In(now.Location())
 	year, month, day := t.Date()
-	if y, m, d := w.At.Date(); y != year || m != month || d != day {
+	if y, m, d := now.Date(); y != year || m != month || d != day {
 		return t.Format("2006-01-02 15:04:05")
 	}
 	return t.Format("15:04:05")

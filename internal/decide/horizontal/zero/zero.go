@@ -4,7 +4,6 @@
 package zero
 
 import (
-	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -141,7 +140,7 @@ func (in *Input) isUnknown() bool {
 	for i := range in.Results {
 		r := &in.Results[i]
 		isComputed := !in.Specs[i].Type.HasValueWithoutPods() || r.Failure == nil && !r.Pending
-		if (!isComputed || in.mayBeActive(i)) && !in.hasFallback(i) {
+		if (!isComputed || in.mayBeActive(i)) && !fallback.IsActive(in.Fallbacks, i) {
 			return true
 		}
 	}
@@ -152,7 +151,7 @@ func (in *Input) isUnknown() bool {
 // do not permit the removal of the last replica.
 func (in *Input) isSilent() bool {
 	for i := range in.Results {
-		if in.mayBeActive(i) && !in.hasFallback(i) {
+		if in.mayBeActive(i) && !fallback.IsActive(in.Fallbacks, i) {
 			return true
 		}
 	}
@@ -162,10 +161,6 @@ func (in *Input) isSilent() bool {
 // mayBeActive reports whether metric i is a scaler that does not report whether it is active.
 func (in *Input) mayBeActive(i int) bool {
 	return in.Specs[i].Type.ReportsActivity() && in.Results[i].Activity == metric.ActivityUnknown
-}
-
-func (in *Input) hasFallback(i int) bool {
-	return slices.ContainsFunc(in.Fallbacks, func(f fallback.Active) bool { return f.Metric == i })
 }
 
 // Inactive returns the largest proposal of the metrics while none is active: those that could be active propose no

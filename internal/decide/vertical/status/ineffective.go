@@ -18,7 +18,7 @@ type Containers struct {
 	Sized, Init []string
 }
 
-// AllLeftOut says that LeavesOutAll.
+// AllLeftOut is the message if LeavesOutAll.
 const AllLeftOut = "the resourcePolicy leaves out all containers, by mode Off or without controlledResources"
 
 // LeavesOutAll reports whether policies leave out each of the containers. There must be one.

@@ -56,18 +56,12 @@ func Start(ctx context.Context, folder string) (map[string]Backend, error) {
 type redis struct{ port string }
 
 func startRedis(ctx context.Context, folder string) (*redis, error) {
-	path, err := program("redis-server", "redis-server")
+	const server = "redis-server"
+	paths, port, err := prepare(ctx, folder, map[string]string{server: server})
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	command := lasting(path, "--port", port, "--save", "", "--requirepass", Password)
+	command := lasting(paths[server], "--port", port, "--save", "", "--requirepass", Password)
 	command.Dir = folder
 	return &redis{port}, serve(ctx, folder, port, command)
 }
@@ -113,11 +107,8 @@ type rabbitMQ struct {
 }
 
 func startRabbitMQ(ctx context.Context, folder string) (Backend, error) {
-	path, err := program("rabbitmq-server", "rabbitmq-server")
-	if err != nil {
-		return nil, err
-	}
-	port, err := freePort(ctx)
+	const server = "rabbitmq-server"
+	paths, port, err := prepare(ctx, folder, map[string]string{server: server})
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +116,7 @@ func startRabbitMQ(ctx context.Context, folder string) (Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	command := lasting(path)
+	command := lasting(paths[server])
 	command.Env = append(os.Environ(), "HOME="+folder, "RABBITMQ_NODENAME=plimsoll"+port+"@localhost",
 		"RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT="+port, "RABBITMQ_DIST_PORT="+distribution,
 		"RABBITMQ_MNESIA_BASE="+folder, "RABBITMQ_LOG_BASE="+folder, "RABBITMQ_LOGS=-",

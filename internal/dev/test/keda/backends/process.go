@@ -42,6 +42,23 @@ func program(name, debianPackage string) (string, error) {
 	return "", fmt.Errorf("%s is missing: apt-get install %s", name, debianPackage)
 }
 
+// prepare returns the paths of programs, which are given with their Debian packages, and a free port. It makes the
+// folder.
+func prepare(ctx context.Context, folder string, programs map[string]string) (
+	paths map[string]string, port string, err error,
+) {
+	paths = map[string]string{}
+	for name, debianPackage := range programs {
+		if paths[name], err = program(name, debianPackage); err != nil {
+			return nil, "", err
+		}
+	}
+	if port, err = freePort(ctx); err != nil {
+		return nil, "", err
+	}
+	return paths, port, os.MkdirAll(folder, 0o700)
+}
+
 // as makes the command run as the user, who gets the folder: some servers refuse to run as root.
 func as(name, folder string, command *exec.Cmd) error {
 	command.Dir = folder

@@ -41,19 +41,11 @@ func (d *database) Trigger(queue string, perReplica int) Trigger {
 const table = "create table tasks (queue varchar(200))"
 
 func startPostgreSQL(ctx context.Context, folder string) (Backend, error) {
-	paths := map[string]string{}
-	for _, name := range []string{"initdb", "postgres", "psql"} {
-		path, err := program(name, "postgresql")
-		if err != nil {
-			return nil, err
-		}
-		paths[name] = path
-	}
-	port, err := freePort(ctx)
+	const postgresql = "postgresql"
+	paths, port, err := prepare(ctx, folder, map[string]string{
+		"initdb": postgresql, "postgres": postgresql, "psql": postgresql,
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
 	password, data := filepath.Join(folder, "password"), filepath.Join(folder, "data")
@@ -92,21 +84,10 @@ func startPostgreSQL(ctx context.Context, folder string) (Backend, error) {
 }
 
 func startMySQL(ctx context.Context, folder string) (Backend, error) {
-	paths := map[string]string{}
-	for name, debianPackage := range map[string]string{
+	paths, port, err := prepare(ctx, folder, map[string]string{
 		"mariadb-install-db": "mariadb-server", "mariadbd": "mariadb-server", "mariadb": "mariadb-client",
-	} {
-		path, err := program(name, debianPackage)
-		if err != nil {
-			return nil, err
-		}
-		paths[name] = path
-	}
-	port, err := freePort(ctx)
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
 	data := filepath.Join(folder, "data")

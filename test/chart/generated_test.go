@@ -45,6 +45,7 @@ var rights = map[string]struct {
 	"sources.yaml":              {from: []string{"sources/services.yaml"}, when: ".Values.sources.services"},
 	"source-secrets.yaml":       {from: []string{"sources/secrets/secrets.yaml"}, when: ".Values.sources.secrets"},
 	"node-agent.yaml":           {from: []string{"node-agent/rights.yaml"}, when: ".Values.nodeAgent.enabled"},
+	"scalers.yaml":              {from: []string{"scalers/rights.yaml"}, when: ".Values.scalers.enabled"},
 }
 
 // isRight are the kinds that grant.

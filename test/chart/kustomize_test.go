@@ -119,6 +119,9 @@ func TestSameAsKustomize(t *testing.T) {
 		"sources": {"sources: {services: true, secrets: true}", []string{"horizontal", "sources", "sources/secrets"}, []any{
 			"--metric-secrets", // as config/sources/secrets/kustomization.yaml says
 		}},
+		"scalers": {"scalers: {enabled: true}", []string{"horizontal", "scalers"}, []any{
+			"--scalers-address=plimsoll-scalers.plimsoll-system.svc:9090", // as config/scalers/kustomization.yaml says
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := kustomized(t, c.folders...)
@@ -146,6 +149,7 @@ func TestRightsAreThoseOfTheIntegrationTests(t *testing.T) {
 		"":                           {"horizontal"},
 		"vertical: {enabled: true}":  {""},
 		"nodeAgent: {enabled: true}": {"horizontal", "node-agent"},
+		"scalers: {enabled: true}":   {"horizontal", "scalers"},
 	} {
 		granted := func(objects map[string]*unstructured.Unstructured) map[string]any {
 			found := map[string]any{}
@@ -185,7 +189,7 @@ func TestEveryPodIsRestricted(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"plimsoll-admission-controller", "plimsoll-controller", "plimsoll-node-agent"}
+	want := []string{"plimsoll-admission-controller", "plimsoll-controller", "plimsoll-node-agent", "plimsoll-scalers"}
 	if !slices.Equal(names, want) {
 		t.Errorf("pods of %q", names)
 	}

@@ -59,6 +59,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"controller: {serviceAccount: null}":               {"/controller", "missing property 'serviceAccount'"},
 		"admissionController: {serviceAccount: null}":      {"/admissionController", "missing property 'serviceAccount'"},
 		"nodeAgent: {serviceAccount: null}":                {"/nodeAgent", "missing property 'serviceAccount'"},
+		"scalers: {image: null}":                           {"/scalers", "missing property 'image'"},
+		"scalers: {tlsSecret: Certificates}":               {"/scalers/tlsSecret"},
 		"horizontalPodAutoscalers: null":                   {"missing property 'horizontalPodAutoscalers'"},
 		"image: {repository: null}":                        {"/image", "missing property 'repository'"},
 		"logging: {format: null}":                          {"/logging", "missing property 'format'"},
@@ -78,6 +80,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"priorityClass: {name: \"\"}":                                                   {"priorityClass.name"},
 		"controller: {extraArgs: [--leader-elect=false]}":                               {"controller.extraArgs: --leader-elect stays true"},
 		"controller: {replicas: 1, extraArgs: [--leader-elect=f]}":                      {"controller.extraArgs: --leader-elect stays true"},
+		"scalers: {enabled: true, extraArgs: [--tls-cert-file=/a]}":                     {"set scalers.tlsSecret"},
+		"controller: {extraArgs: [\"--scalers-address=a:1\"]}":                          {"set scalers.enabled"},
 		"sources: {namedSecrets: [{namespace: shop}]}":                                  {"/sources/namedSecrets/0", "missing property 'names'"},
 		"{sources: {secrets: true}, controller: {extraArgs: [--metric-secrets=false]}}": {"set sources.secrets or"},
 	} {

@@ -76,7 +76,9 @@ func TestProgramTakesTheArguments(t *testing.T) {
 	}
 	for _, set := range valueSets(t) {
 		for _, object := range mustRender(t, set.namespace, set.values) {
-			if object.GetKind() != "Deployment" && object.GetKind() != "DaemonSet" {
+			// Those of plimsoll-scalers are tested in its own module, which takes minutes to compile.
+			isOurs := object.GetKind() == "Deployment" || object.GetKind() == "DaemonSet"
+			if !isOurs || object.GetName() == "plimsoll-scalers" {
 				continue
 			}
 			// --help is printed only once all flags have been read.

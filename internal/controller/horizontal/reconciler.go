@@ -296,14 +296,24 @@ func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 
 // reportOverrides sets the condition about another writer of the replica count.
 func (r *reconciler) reportOverrides(p *pass) {
-	if p.record.state.Overrides.IsContested(p.decided, r.syncPeriod) {
-		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter",
-			r.observer.scaler.OverriddenBy(&p.record.scaling, p.autoscaler))
+	if message := r.otherWriter(p); message != "" {
+		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter", message)
 		return
 	}
 	p.update.Report.Show(statusreport.ReplicasOverridden, false,
 		p.autoscaler.IsOverridden(), "NoOtherWriter",
 		"no other writer has set the replica count lately")
+}
+
+// otherWriter describes another writer of the replica count; empty if there is none.
+func (r *reconciler) otherWriter(p *pass) string {
+	if p.record.state.Overrides.IsContested(p.decided, r.syncPeriod) {
+		return r.observer.scaler.OverriddenBy(&p.record.scaling, p.autoscaler)
+	}
+	if by := r.contests.Junior(&p.record.contest); by != "" {
+		return statusreport.OverriddenByInstallation(by, p.autoscaler.TargetName())
+	}
+	return ""
 }
 
 // rescale writes the decided replica count, and returns when the write began.

@@ -54,7 +54,9 @@ type Contest struct {
 	// set for good once it has been deleted: an object of the same name has a Contest of its own.
 	isAdded, isCounted, isForgotten bool
 	state              State
-	// juniorReported is the time of the last event about another installation that must leave the object alone.
+	// junior is the last write of another installation that must leave the object alone; juniorReported is the time of the
+	// last event about it.
+	junior         acting.Write
 	juniorReported time.Time
 }
 
@@ -151,6 +153,9 @@ func (d *Detector) Updated(c *Contest, old, autoscaler observehorizontal.Autosca
 	d.countLocked(c, autoscaler.Kind())
 	pause := d.cluster.Patience(change.Other.By)
 	isJuniorReported := change.Junior.By != "" && now.Sub(c.juniorReported) >= d.Delay
+	if change.Junior.By != "" {
+		c.junior = acting.Write{By: change.Junior.By, At: now}
+	}
 	if isJuniorReported {
 		c.juniorReported = now
 	}
@@ -259,6 +264,18 @@ func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasConte
 		d.Log.V(1).Info("no other controller writes the status of this object: plimsoll acts on it", "object",
 			nameOf(autoscaler))
 	}
+}
+
+// Junior returns the other installation of Plimsoll that has written the object's status within the delay, although it
+// must leave the object to this one; empty if there is none. It leaves the object once this one writes the status, which
+// it would not do for long while both decide the same: a condition that names the other one is such a write.
+func (d *Detector) Junior(c *Contest) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.junior.By == "" || time.Since(c.junior.At) >= d.Delay {
+		return ""
+	}
+	return c.junior.By
 }
 
 // Why returns the reason why this installation does not act on the object; empty if it does, or if there is no such

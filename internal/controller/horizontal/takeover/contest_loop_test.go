@@ -13,6 +13,7 @@ import (
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 func TestContestedObjectIsLeftAloneForTwoMinutes(t *testing.T) {
@@ -218,8 +219,23 @@ func TestInstallationsFindEachOther(t *testing.T) {
 				if got := w.Metric("plimsoll_foreign_status_writes_total"); got != 3 {
 					t.Errorf("%v foreign writes, want 3", got)
 				}
+				wantCondition(t, w, own, "True AnotherWriter")
+				w.Pass(takeover.DefaultDelay + horizontaltest.Period)
+				wantCondition(t, w, own, "False NoOtherWriter")
 			})
 		})
+	}
+}
+
+// wantCondition: the one that continues names the other in a condition. Without this write, the other one would not
+// notice it while both decide the same.
+func wantCondition(t *testing.T, w *world, own, want string) {
+	t.Helper()
+	if own == controllerhorizontal.FieldManager+"/z" {
+		want = "none"
+	}
+	if got := w.Condition("web", statusreport.ReplicasOverridden); got != want {
+		t.Errorf("ReplicasOverridden is %q, want %q", got, want)
 	}
 }
 

@@ -70,6 +70,11 @@ func Overridden(by, target string) string {
 		"leave the replica count to one of the two"
 }
 
+// OverriddenByInstallation is the message of ReplicasOverridden about another installation of Plimsoll.
+func OverriddenByInstallation(by, target string) string {
+	return by + setsToo + target + " too: it is another installation of plimsoll; remove one of the two"
+}
+
 // OtherWriter is the other writer in the message of ReplicasOverridden; empty if it is another message.
 func OtherWriter(message string) string {
 	by, _, isThere := strings.Cut(message, setsToo)

@@ -50,7 +50,7 @@ func targetOf(spec *sources.ExternalScaler, response *pb.GetMetricSpecResponse) 
 			return target{}, errors.New("the scaler's target must be at least 0.001")
 		}
 		t.milli = int64(size * perUnit)
-		if spec.IsScaler {
+		if spec.FromPlimsollScalers {
 			// plimsoll-scalers has the nearest float of a number of thousandths.
 			t.milli = int64(math.Round(size * perUnit))
 		}

@@ -53,7 +53,7 @@ type Contest struct {
 	// isAdded is set while the object exists, isCounted while the series of states counts it under state. isForgotten is
 	// set for good once it has been deleted: an object of the same name has a Contest of its own.
 	isAdded, isCounted, isForgotten bool
-	state              State
+	state                           State
 	// juniorReported is the time of the last event about another installation that must leave the object alone.
 	juniorReported time.Time
 }

@@ -1070,7 +1070,7 @@ func (in *Schedule) DeepCopyInto(out *Schedule) {
 	*out = *in
 	if in.DurationSeconds != nil {
 		in, out := &in.DurationSeconds, &out.DurationSeconds
-		*out = new(int64)
+		*out = new(int32)
 		**out = **in
 	}
 	if in.NotBefore != nil {

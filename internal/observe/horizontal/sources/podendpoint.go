@@ -19,7 +19,7 @@ type PodEndpoint struct {
 	Port     uint16
 	// Path begins with a slash, and may have a query.
 	Path string
-	// IsTLS reports that the scheme is https.
+	// IsTLS reports that the scheme is HTTPS.
 	IsTLS       bool
 	TLS         TLS
 	Credentials Credentials
@@ -68,7 +68,7 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	case plimsollv1alpha1.HTTPSScheme:
 		p.IsTLS = true
 	default:
-		return PodEndpoint{}, fmt.Errorf("scheme: %q is neither http nor https", m.Scheme)
+		return PodEndpoint{}, fmt.Errorf("scheme: %q is neither HTTP nor HTTPS", m.Scheme)
 	}
 	switch m.ValueType {
 	case plimsollv1alpha1.GaugeValueType:

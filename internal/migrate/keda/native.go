@@ -20,13 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
-// The triggers whose metrics Plimsoll can read without KEDA.
-const (
-	prometheusTrigger   = "prometheus"
-	externalTrigger     = "external"
-	externalPushTrigger = "external-push"
-)
-
 // The bounds of a WorkloadAutoscaler's fields.
 const (
 	maxQuery           = 4096
@@ -60,9 +53,9 @@ type reader struct {
 func (c *conversion) native(at string, i int, t *scaledobject.Trigger) {
 	r := reader{conversion: c, at: at, trigger: t}
 	switch t.Type {
-	case prometheusTrigger:
+	case scaledobject.TypePrometheus:
 		r.prometheusOrScaler(i)
-	case externalTrigger, externalPushTrigger:
+	case scaledobject.TypeExternal, scaledobject.TypeExternalPush:
 		r.externalScaler(i)
 	default:
 		if !slices.Contains(scaledobject.Types, t.Type) {
@@ -288,7 +281,7 @@ func (r *reader) externalScaler(i int) {
 		ScalerAddress: address, IntervalSeconds: r.interval(), ScalerMetadata: r.scalerMetadata(),
 		Delivery: plimsollv1alpha1.PollDelivery,
 	}
-	if r.trigger.Type == externalPushTrigger {
+	if r.trigger.Type == scaledobject.TypeExternalPush {
 		s.Delivery = plimsollv1alpha1.PushDelivery
 	}
 	var ok bool

@@ -2,7 +2,6 @@ package keda
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +99,9 @@ func (r *reader) intervalOfScaler() *int32 {
 
 // usesEnvironment reports whether the metadata names environment variables that plimsoll-scalers reads.
 func (c *conversion) usesEnvironment(t *scaledobject.Trigger) bool {
-	if slices.Contains([]string{cpuTrigger, memoryTrigger, cronTrigger, externalTrigger, externalPushTrigger}, t.Type) {
+	switch t.Type {
+	case scaledobject.TypeCPU, scaledobject.TypeMemory, scaledobject.TypeCron, scaledobject.TypeExternal,
+		scaledobject.TypeExternalPush:
 		return false
 	}
 	for key := range t.Metadata {

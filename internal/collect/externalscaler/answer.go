@@ -51,7 +51,7 @@ func targetOf(spec *sources.ExternalScaler, response *pb.GetMetricSpecResponse) 
 		}
 		t.milli = int64(size * perUnit)
 		if spec.FromPlimsollScalers {
-			// plimsoll-scalers has the nearest float of a number of thousandths.
+			// plimsoll-scalers sends the float that is nearest to a number of thousandths.
 			t.milli = int64(math.Round(size * perUnit))
 		}
 		return t, nil

@@ -61,7 +61,7 @@ func withFlags(failure error) error {
 	return failure
 }
 
-// oneLine returns the text in one line of bounded length, without bytes that are no text.
+// oneLine returns the text in one line of bounded length, in valid UTF-8.
 func oneLine(text string) string {
 	const most = 320
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")

@@ -227,7 +227,7 @@ func (d *Detector) state(
 ) (state State, until time.Time, hasBegun bool) {
 	d.mu.Lock()
 	if !c.isAdded {
-		// The decision came before the informer's event, or the event before the last object of this name was forgotten.
+		// The informer has not reported the object yet, or it did before the previous object of this name was forgotten.
 		d.addLocked(c, autoscaler)
 	}
 	wasActing, wasContested := c.object.IsActing(), c.object.IsContested()

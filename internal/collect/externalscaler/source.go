@@ -175,7 +175,8 @@ func (r *running) acquire(m *subscription) (*connection, error) {
 	case m.spec.FromPlimsollScalers:
 		return nil, fmt.Errorf("plimsoll-scalers: %w", err)
 	}
-	return nil, fmt.Errorf("scalerAddress: %w; metrics with the same scalerAddress, transport and tlsConfig share some", err)
+	return nil, fmt.Errorf("scalerAddress: %w; metrics with the same scalerAddress, transport and tlsConfig share some",
+		err)
 }
 
 // retry starts the metrics that wait for a connection, as far as there may be more.

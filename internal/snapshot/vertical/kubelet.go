@@ -5,8 +5,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// KubeletRefusals are the reasons why the kubelet of a node resizes no pods, or not all. The updater learns some of them
-// only when the kubelet refuses to resize a pod, which may belong to any workload.
+// KubeletRefusals are the reasons why the kubelet of a node resizes no pods, or not all. The updater learns some of
+// them only when the kubelet refuses to resize a pod, which may belong to any workload.
 type KubeletRefusals struct {
 	// StaticCPU and StaticMemory are set if the policy of its CPU manager or memory manager is static.
 	StaticCPU    bool `json:"staticCPU,omitempty"`

@@ -50,8 +50,8 @@ func (t *Timeline) LoadsOf(h *History) []float64 {
 	for i := range loads {
 		loads[i] = math.NaN()
 	}
-	if at := t.index(other.Start); at >= 0 {
-		copy(loads[min(at, len(loads)):], other.Loads())
+	if at, ok := t.index(other.Start); ok {
+		copy(loads[at:], other.Loads())
 	}
 	return loads
 }
@@ -158,7 +158,7 @@ func (t *Timeline) fill(points []Point, before *Point) {
 		}
 		end := p.At.Add(lasts)
 		// A point that ends within a cell belongs to that cell, too, unless the next one replaces it.
-		for k := t.index(p.At); k >= 0 && k < len(t.Cells); k++ {
+		for k, ok := t.index(p.At); ok && k < len(t.Cells); k++ {
 			begin := t.Start.Add(time.Duration(k) * t.Step)
 			if !begin.Before(end) {
 				break
@@ -172,13 +172,11 @@ func (t *Timeline) fill(points []Point, before *Point) {
 	}
 }
 
-// index returns the cell of a moment; it may be outside the timeline.
-func (t *Timeline) index(at time.Time) int {
+// index returns the cell of a moment; false if it is outside of the timeline.
+func (t *Timeline) index(at time.Time) (i int, ok bool) {
 	since := at.Sub(t.Start)
-	if since < 0 {
-		return -1
-	}
-	return int(since / t.Step)
+	i = int(since / t.Step)
+	return i, since >= 0 && i < len(t.Cells)
 }
 
 // add adds a point to the cell, in which it lasts for a time. known is the time for which the load of the cell is known

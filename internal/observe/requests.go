@@ -343,7 +343,7 @@ func (r *requests) beyond(pod *corev1.Pod) corev1.ResourceList {
 	return beyond
 }
 
-// Lasting yields the containers that live as long as the pod, the native sidecars after the others.
+// Lasting yields the containers that run as long as the pod: its containers, then its native sidecars.
 func Lasting(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
 	return func(yield func(*corev1.Container) bool) {
 		for i := range pod.Spec.Containers {

@@ -74,7 +74,7 @@ func (p *Page) Table(label string, rows [][]string) {
 
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// AddLeftOut adds a line that counts lines which are left out by their labels, if there are any.
+// AddLeftOut adds a line that counts the lines that are not printed, by their labels. Without such lines it adds none.
 func (p *Page) AddLeftOut(lines []Line) {
 	if len(lines) == 0 {
 		return

@@ -79,3 +79,16 @@ func TestCronOf(t *testing.T) {
 		}
 	}
 }
+
+// TestNearestTypes: types that KEDA has mean themselves.
+func TestNearestTypes(t *testing.T) {
+	for name, want := range map[string][]string{
+		"redis": nil, "redis-stream": {"redis-streams", "redis"}, "rabitmq": {"rabbitmq"}, "RabbitMQ": {"rabbitmq"}, "": nil,
+		"no-such-scaler": nil,
+	} {
+		got := scaledobject.NearestTypes(name)
+		if len(want) == 0 && len(got) > 0 || len(want) > 0 && (len(got) == 0 || got[0] != want[0]) {
+			t.Errorf("%q: %q, want %q first", name, got, want)
+		}
+	}
+}

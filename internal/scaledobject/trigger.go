@@ -3,10 +3,27 @@ package scaledobject
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
+
+// The types of triggers that differ from all others: of CPU and memory KEDA makes resource metrics, of the others
+// external ones; a cron trigger reads nothing, and external ones read a server that is not KEDA's.
+const (
+	TypeCPU          = "cpu"
+	TypeMemory       = "memory"
+	TypeCron         = "cron"
+	TypePrometheus   = "prometheus"
+	TypeExternal     = "external"
+	TypeExternalPush = "external-push"
+)
+
+// IsResource reports whether KEDA makes a resource metric of the trigger.
+func (t *Trigger) IsResource() bool { return t.Type == TypeCPU || t.Type == TypeMemory }
 
 // Threshold names the fields of a trigger's metadata with its target and its activation value, and KEDA's default for
 // the target: see github.com/kedacore/keda, pkg/scalers.
@@ -48,6 +65,15 @@ var Types = []string{
 	"redis-cluster-streams", "redis-sentinel", "redis-sentinel-streams", "redis-streams", "selenium-grid",
 	"solace-direct-messaging", "solace-event-queue", "solarwinds", "solr", "splunk", "splunk-observability",
 	"sumologic", "temporal",
+}
+
+// NearestTypes returns the types that may have been meant by one that KEDA does not have, the nearest first. It returns
+// none for a type that KEDA has.
+func NearestTypes(name string) []string {
+	if slices.Contains(Types, name) {
+		return nil
+	}
+	return cmderror.Nearest(name, Types)
 }
 
 // Cron is when a trigger of type cron starts and ends.

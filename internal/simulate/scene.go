@@ -147,10 +147,9 @@ type Scene struct {
 	Seed uint64
 	// ScoreFrom is how much of the beginning is played but not scored.
 	ScoreFrom time.Duration
-	// PodCapacity is the load, in its own units, that a pod serves at 100 % of its CPU
-	// request. Target is the part of it that pods shall serve, Tolerance how far above
-	// that is not above the target, MinReplicas the least count, as scores understand
-	// them: those of the object as it is, so that all settings are measured alike.
+	// PodCapacity is the load, in its own units, that a pod serves at 100 % of its CPU request. Scores use it with the
+	// Target, Tolerance and MinReplicas of the object as it is, so that all settings are measured alike: Target is the
+	// part of PodCapacity that pods should serve, and loads up to Tolerance above that are not above the target.
 	PodCapacity, Target, Tolerance float64
 	MinReplicas                    int32
 	// Burstiness is that of the arrivals.

@@ -77,8 +77,8 @@ var layers = []wall{
 	},
 	{
 		within: "internal/scaledobject",
-		why:    "it is a type of KEDA's API, for all that read manifests",
-		ours:   []string{"internal/scaledobject"},
+		why:    "it is a type of KEDA's API, for all that read manifests, and which of its types of triggers was meant",
+		ours:   []string{"internal/scaledobject", "internal/cmderror"},
 		never:  []string{"k8s.io/client-go", "log", "net/http", "os$", "testing"},
 	},
 	{

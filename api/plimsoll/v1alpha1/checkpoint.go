@@ -19,25 +19,22 @@ const (
 
 // AutoscalerCheckpoint stores the history and the forecast of the load of one HorizontalPodAutoscaler or
 // WorkloadAutoscaler. The controller writes it every hour, and reads it when it starts. It is deleted with its
-// autoscaler.
+// autoscaler. It has no status: nobody but the controller writes it, and it writes an object in whole, so that a forecast
+// and its history are of the same time.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:resource:shortName=ascheckpoint
 // +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.autoscaler.kind",description="The kind of the autoscaler."
 // +kubebuilder:printcolumn:name="Autoscaler",type="string",JSONPath=".spec.autoscaler.name",description="The name of the autoscaler."
-// +kubebuilder:printcolumn:name="Saved",type="date",JSONPath=".status.savedAt",description="When it was last written."
+// +kubebuilder:printcolumn:name="Saved",type="date",JSONPath=".spec.lastUpdateTime",description="When it was last written."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type AutoscalerCheckpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// The autoscaler of the checkpoint.
+	// The autoscaler, and what the controller has learnt of its load.
 	Spec AutoscalerCheckpointSpec `json:"spec"`
-
-	// The history and the forecast. Only the controller writes it.
-	// +optional
-	Status AutoscalerCheckpointStatus `json:"status,omitempty"`
 
 	// Unreadable is the reason why a reader could not decode the object, which then has only metadata. It is never stored.
 	Unreadable string `json:"-"`
@@ -54,10 +51,23 @@ type AutoscalerCheckpointList struct {
 	Items []AutoscalerCheckpoint `json:"items"`
 }
 
-// AutoscalerCheckpointSpec names the autoscaler of a checkpoint.
+// AutoscalerCheckpointSpec has the history and the forecast of the load of an autoscaler.
 type AutoscalerCheckpointSpec struct {
 	// The autoscaler, in the namespace of the checkpoint.
 	Autoscaler CheckpointedAutoscaler `json:"autoscaler"`
+
+	// When the controller wrote the checkpoint.
+	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
+
+	// The history of the load, in the controller's own format.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16384
+	History []byte `json:"history,omitempty"`
+
+	// The learnt forecast of the load, in the controller's own format.
+	// +optional
+	// +kubebuilder:validation:MaxLength=12288
+	Forecast []byte `json:"forecast,omitempty"`
 }
 
 // CheckpointedAutoscaler identifies one object, as opposed to a later one of the same name.
@@ -76,21 +86,4 @@ type CheckpointedAutoscaler struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	UID types.UID `json:"uid"`
-}
-
-// AutoscalerCheckpointStatus has the history and the forecast of the load of an autoscaler.
-type AutoscalerCheckpointStatus struct {
-	// When it was written.
-	// +optional
-	SavedAt metav1.Time `json:"savedAt,omitempty"`
-
-	// The history of the load, in the controller's own format.
-	// +optional
-	// +kubebuilder:validation:MaxLength=16384
-	History []byte `json:"history,omitempty"`
-
-	// The learnt forecast of the load, in the controller's own format.
-	// +optional
-	// +kubebuilder:validation:MaxLength=12288
-	Forecast []byte `json:"forecast,omitempty"`
 }

@@ -44,7 +44,7 @@ type Schedule struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=60
 	// +kubebuilder:validation:Maximum=31622400
-	DurationSeconds *int64 `json:"durationSeconds,omitempty"`
+	DurationSeconds *int32 `json:"durationSeconds,omitempty"`
 
 	// When the schedule ends, in the syntax of start: each start is in force until the
 	// next end, also in nights in which the clock changes. Either this or durationSeconds

@@ -8,7 +8,7 @@ import (
 // PodEndpointMetricSource is a metric that each of the pods exposes itself, as
 // Prometheus text or OpenMetrics.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'https') || (!has(self.tlsConfig.caBundle) && !has(self.tlsConfig.ca) && !has(self.tlsConfig.cert) && !has(self.tlsConfig.key) && !has(self.tlsConfig.serverName) && (!has(self.tlsConfig.insecureSkipVerify) || !self.tlsConfig.insecureSkipVerify))`,message="may be set only where scheme is https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'HTTPS') || (!has(self.tlsConfig.caBundle) && !has(self.tlsConfig.ca) && !has(self.tlsConfig.cert) && !has(self.tlsConfig.key) && !has(self.tlsConfig.serverName) && (!has(self.tlsConfig.insecureSkipVerify) || !self.tlsConfig.insecureSkipVerify))`,message="may be set only where scheme is HTTPS",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
 type PodEndpointMetricSource struct {
 	// The port: the name of a container port, or a number.
@@ -27,9 +27,9 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:validation:Pattern=`^/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*([?]([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$`
 	Path string `json:"path,omitempty"`
 
-	// The scheme of requests to the pods: http or https. The default is http.
+	// The scheme of requests to the pods: HTTP or HTTPS, as in a probe. The default is HTTP.
 	// +optional
-	// +kubebuilder:default=http
+	// +kubebuilder:default=HTTP
 	Scheme Scheme `json:"scheme,omitempty"`
 
 	// The metric, named as the pods expose it, such as http_requests_total. The values of all series of a pod that the
@@ -74,7 +74,7 @@ type PodEndpointMetricSource struct {
 	// +optional
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 
-	// The verification of the pods' certificates. It may be set only where scheme is https. Without it the system's
+	// The verification of the pods' certificates. It may be set only where scheme is HTTPS. Without it the system's
 	// certificate authorities are trusted.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
@@ -82,13 +82,13 @@ type PodEndpointMetricSource struct {
 
 // Scheme is the protocol of a request.
 //
-// +kubebuilder:validation:Enum=http;https
+// +kubebuilder:validation:Enum=HTTP;HTTPS
 type Scheme string
 
 // The schemes.
 const (
-	HTTPScheme  Scheme = "http"
-	HTTPSScheme Scheme = "https"
+	HTTPScheme  Scheme = "HTTP"
+	HTTPSScheme Scheme = "HTTPS"
 )
 
 // ValueType is the interpretation of a metric's values.

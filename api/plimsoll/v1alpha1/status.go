@@ -191,7 +191,7 @@ const (
 // Limit is what kept the replica count from the largest proposal.
 type Limit struct {
 	// The limit in one word, such as MaxReplicas.
-	Name string `json:"name"`
+	Reason string `json:"reason"`
 
 	// The limit in a sentence, with its numbers.
 	// +optional

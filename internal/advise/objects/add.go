@@ -121,8 +121,8 @@ func (o *Object) isPart() bool {
 	return ok && o.Name != "" && o.Place.File != "" && !o.Has(Field{"spec", ref})
 }
 
-// put adds an object of a kind. One that is there already gives way: as when files are
-// applied in turn, the last one counts, of those in a version that is served.
+// put adds an object of a kind, in place of an earlier one of the same name: of files that are applied in turn, the
+// last one counts. An object in a version that is not served replaces none in one that is.
 func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
 	if c.at == nil {
 		c.at = map[string]position{}

@@ -68,7 +68,7 @@ type Object struct {
 	Meta *metav1.ObjectMeta
 	// hasNoNamespace says that the manifest names no namespace: kubectl apply -n chooses it.
 	hasNoNamespace bool
-	// IsUnserved says that it was written in a version that is not served any more.
+	// IsUnserved is set if it was written in a version that is no longer served.
 	IsUnserved bool
 	// unknown are the fields that its kind does not have.
 	unknown []string

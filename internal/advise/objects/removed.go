@@ -40,7 +40,7 @@ var removals = []struct {
 	{[]string{"keda.k8s.io/v1alpha1"}, []string{ScaledObject}, scaledobject.APIVersion, "since KEDA 2"},
 }
 
-// withOtherFields are the versions whose objects have other fields than those of today.
+// withOtherFields are the versions whose fields differ from those of the versions that are served.
 var withOtherFields = []string{"autoscaling/v2beta1", "poc.autoscaling.k8s.io/v1alpha1", "keda.k8s.io/v1alpha1"}
 
 // removalOf says what to write for an object of a version or kind that is not served; nil for objects
@@ -74,7 +74,7 @@ func removalOf(o *Object) *Removed {
 	return found
 }
 
-// ServedAs returns where the same object stands in a version that is served; false if it does not.
+// ServedAs returns the place of the same object in a version that is served; false if the input has none.
 func (c *Collection) ServedAs(r *Removed) (Place, bool) {
 	served := *r.Object
 	served.APIVersion, served.Kind = r.Version, r.Kind

@@ -62,7 +62,7 @@ func addScaledObject(c *Collection, o *Object) error {
 // kedaMetric is the metric that KEDA makes of a trigger: of CPU and memory a resource, of all else an external metric,
 // which is an average unless the trigger says otherwise.
 func kedaMetric(t *scaledobject.Trigger, index int) (autoscalingv2.MetricSpec, error) {
-	if t.Type != string(corev1.ResourceCPU) && t.Type != string(corev1.ResourceMemory) {
+	if !t.IsResource() {
 		target := autoscalingv2.MetricTarget{
 			Type: cmp.Or(autoscalingv2.MetricTargetType(t.MetricType), autoscalingv2.AverageValueMetricType)}
 		name := fmt.Sprintf("s%d-%s", index, t.Type)

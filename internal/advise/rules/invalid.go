@@ -118,8 +118,8 @@ func custom(o *objects.Object) field.ErrorList {
 	return append(hpavalidation.Metadata(*o.Meta), withoutRepetition(errs)...)
 }
 
-// withoutRepetition returns one error for each quantity that is a number with a fraction. A definition refuses it with
-// several: for the alternatives of its type, one of them without a field.
+// withoutRepetition keeps one of the errors about each quantity that is written as a number with a fraction. A
+// definition has several of them: one for each type that the field may have, and one that names no field.
 func withoutRepetition(errs field.ErrorList) field.ErrorList {
 	isFraction := map[string]bool{}
 	for _, err := range errs {

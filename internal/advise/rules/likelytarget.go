@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
-// mistakenReference is the one of two with the same target that is named after another workload, which no autoscaler
-// changes, and that workload; nil if neither is.
+// mistakenReference returns which of two autoscalers with the same target has probably the wrong one, and the workload
+// that it is named after; nil if neither is named after another workload.
 func mistakenReference(
 	c *objects.Collection, r, other *reference,
 ) (mistaken *reference, likely *objects.Workload) {
@@ -19,8 +19,8 @@ func mistakenReference(
 	return nil, nil
 }
 
-// likelyTarget is the workload that an autoscaler is named after, where no autoscaler changes it, and the autoscaler is
-// not named after its target; nil without one.
+// likelyTarget returns the workload that an autoscaler is named after, if no autoscaler changes that workload; nil
+// without one, and if the autoscaler is named after its target.
 func likelyTarget(c *objects.Collection, r *reference) *objects.Workload {
 	names := namedAfter(r.object.Name)
 	var other *objects.Workload

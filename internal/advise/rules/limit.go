@@ -89,7 +89,6 @@ func limits(
 // defaultTolerance is how far beyond its target a metric must be before an HPA scales up, in percent.
 const defaultTolerance = 10
 
-// toleranceOf is that of an HPA, which may have its own.
 func toleranceOf(h *objects.Horizontal) (percent float64) {
 	if !hasOwnTolerance(h) {
 		return defaultTolerance
@@ -153,7 +152,7 @@ func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Worklo
 	return f, true
 }
 
-// unitHint says how much CPU an amount is that was probably to be in another unit; empty for other amounts.
+// unitHint describes an amount of CPU that is so large that another unit was probably meant; empty for other amounts.
 func unitHint(name corev1.ResourceName, value *resource.Quantity, limit resource.Quantity) string {
 	text := value.String()
 	cores := value.AsApproximateFloat64()
@@ -170,11 +169,11 @@ func unitHint(name corev1.ResourceName, value *resource.Quantity, limit resource
 const (
 	// reachable is the part of its limits at which a pod should have scaled up: 80 % with the default tolerance.
 	reachable = 0.88
-	// wholeMargin keeps a whole number from becoming the next lower one.
+	// wholeMargin compensates for rounding errors: without it a whole number may be truncated to the next lower one.
 	wholeMargin = 1e-9
 )
 
-// part is a target by which scaling up begins at a reachable part of the limits.
+// part returns the target at which scaling up begins when the pods use the reachable part of their limits.
 func part(name corev1.ResourceName, of resource.Quantity, begin float64) string {
 	if name == corev1.ResourceCPU {
 		return quantity(name, int64(float64(of.MilliValue())*reachable/begin+wholeMargin))

@@ -185,7 +185,7 @@ func entriesOf(
 			name = fmt.Sprintf("%s-%d", base, k)
 		}
 		isTaken[name] = true
-		seconds := int64(p.Duration / time.Second)
+		seconds := int32(p.Duration / time.Second)
 		entries = append(entries, plimsollv1alpha1.Schedule{
 			Name: name, Start: p.Cron(), TimeZone: zone, DurationSeconds: &seconds, MinReplicas: &p.MinReplicas,
 		})

@@ -175,7 +175,7 @@ func checkUnsampled(c *objects.Collection) []Finding {
 	return found
 }
 
-// unsampledIn are the metrics of an HPA that lack a container's samples.
+// unsampledIn returns findings about the metrics of an HPA for which samples of a container are missing.
 func unsampledIn(
 	c *objects.Collection, w *objects.Workload, h *objects.Horizontal, unsampled []objects.Container,
 ) []Finding {
@@ -199,7 +199,7 @@ func unsampledIn(
 	return found
 }
 
-// unsampledText says what a metric lacks of a container without a whole sample; empty if it lacks nothing.
+// unsampledText describes what is missing for a metric, of a container without a complete sample; empty if nothing is.
 func unsampledText(
 	c *objects.Collection, w *objects.Workload, container objects.Container, t *resourceTarget,
 ) string {
@@ -215,7 +215,7 @@ func unsampledText(
 		c.Usage.Source, withoutSample(c, w, container, t))
 }
 
-// withoutSample is what a container without a sample does to a metric.
+// withoutSample describes the effect on a metric of a container without a sample.
 func withoutSample(
 	c *objects.Collection, w *objects.Workload, container objects.Container, t *resourceTarget,
 ) string {
@@ -229,7 +229,7 @@ func withoutSample(
 	return "the metric lacks its use"
 }
 
-// unsampledOf are the workload's containers, native sidecars among them, of which its pods have no whole sample.
+// unsampledOf returns the workload's containers, native sidecars among them, without a complete sample of any pod.
 func unsampledOf(c *objects.Collection, w *objects.Workload) (found []objects.Container) {
 	samples := samplesOf(c, w)
 	for _, container := range w.Containers() {
@@ -240,8 +240,8 @@ func unsampledOf(c *objects.Collection, w *objects.Workload) (found []objects.Co
 	return found
 }
 
-// lacksSamples reports whether no sample of the workload's pods is of the container. Pods that are known not to have
-// it, as before a rollout, do not count.
+// lacksSamples reports whether the workload's pods have samples, but none of the container. Pods that are known not to
+// have the container, as before a rollout, do not count.
 func lacksSamples(c *objects.Collection, w *objects.Workload, container string, samples []containerusage.Sample) bool {
 	has := map[string]bool{}
 	for _, p := range c.Own(w) {

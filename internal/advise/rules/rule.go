@@ -177,7 +177,7 @@ func unexaminedOthers(c *objects.Collection) []Unexamined {
 	return all
 }
 
-// unexamined says of what the rules know too little.
+// unexamined returns the settings that no rule examines, because they are not known here.
 func unexamined(c *objects.Collection) []Unexamined {
 	all := unexaminedOthers(c)
 	for _, h := range c.Horizontals {

@@ -127,18 +127,15 @@ func refusedTrigger(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at.Child("type"), t.Type, fmt.Sprintf(
 			"KEDA %s has no trigger of this type, but %s", scaledobject.Version, cmderror.Or(near))))
 	}
-	if t.UseCachedMetrics && slices.Contains([]string{"cpu", "memory", "cron"}, t.Type) {
+	if t.UseCachedMetrics && (t.IsResource() || t.Type == scaledobject.TypeCron) {
 		errs = append(errs, field.Forbidden(at.Child("useCachedMetrics"), "not supported by triggers of type "+t.Type))
 	}
 	return errs
 }
 
-// misspeltType are the types of triggers that this one was probably to be; none where it is one itself.
+// misspeltType returns the types of triggers of which this one is a misspelling; none if KEDA has the type.
 func misspeltType(name string) []string {
-	if slices.Contains(scaledobject.Types, name) {
-		return nil
-	}
-	return slices.DeleteFunc(cmderror.Nearest(name, scaledobject.Types), func(near string) bool {
+	return slices.DeleteFunc(scaledobject.NearestTypes(name), func(near string) bool {
 		return !strings.EqualFold(near, name) && !isMisspelling(strings.ToLower(name), near)
 	})
 }
@@ -154,7 +151,8 @@ func unexaminedTriggers(h *objects.Horizontal) []Unexamined {
 		u := Unexamined{Object: &h.Object, Target: "trigger " + kind}
 		_, isExamined := scaledobject.Thresholds[kind]
 		switch {
-		case isExamined, slices.Contains([]string{"cpu", "memory", "cron", ""}, kind), len(misspeltType(kind)) > 0:
+		case isExamined, kind == "", kind == scaledobject.TypeCron, h.Scaled.Triggers[i].IsResource(),
+			len(misspeltType(kind)) > 0:
 			continue
 		case slices.Contains(scaledobject.Types, kind):
 			u.Why = "what KEDA requires of triggers of this type is not known"
@@ -189,7 +187,7 @@ func refusedMetadata(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
 		}
 	}
 	switch t.Type {
-	case "cron":
+	case scaledobject.TypeCron:
 		need("timezone", "start", "end", "desiredReplicas")
 		if len(errs) > 0 {
 			return errs
@@ -205,9 +203,9 @@ func refusedMetadata(t *scaledobject.Trigger, at *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("desiredReplicas"), t.Metadata["desiredReplicas"],
 				"must be a whole number other than 0"))
 		}
-	case "prometheus":
+	case scaledobject.TypePrometheus:
 		need("serverAddress", "query", "threshold")
-	case "cpu", "memory":
+	case scaledobject.TypeCPU, scaledobject.TypeMemory:
 		if t.Metadata["type"] != "" {
 			errs = append(errs, field.Forbidden(at.Child("type"), "KEDA 2.18 and newer read metricType of the trigger instead"))
 		}
@@ -244,14 +242,13 @@ func refusedNames(h *objects.Horizontal) field.ErrorList {
 
 func refusedFallback(s *scaledobject.Spec) field.ErrorList {
 	at, f := field.NewPath("spec", "fallback"), s.Fallback
-	isResource := func(t scaledobject.Trigger) bool { return t.Type == "cpu" || t.Type == "memory" }
 	isFormula := s.Advanced != nil && len(s.Advanced.ScalingModifiers) > 0
 	switch {
 	case f == nil:
 	case f.FailureThreshold < 0 || f.Replicas < 0:
 		return field.ErrorList{field.Invalid(at, fmt.Sprintf("%d, %d", f.FailureThreshold, f.Replicas),
 			"failureThreshold and replicas must be greater than or equal to 0")}
-	case !isFormula && !slices.ContainsFunc(s.Triggers, func(t scaledobject.Trigger) bool { return !isResource(t) }):
+	case !isFormula && !slices.ContainsFunc(s.Triggers, func(t scaledobject.Trigger) bool { return !t.IsResource() }):
 		return field.ErrorList{field.Forbidden(at, "needs a trigger that is not of type cpu or memory")}
 	}
 	return nil

@@ -187,8 +187,8 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 	return found
 }
 
-// twoAutoscalers says what to do about the second of two, or the first, if one of them has the name of a workload that
-// nothing scales: then its target is mistaken.
+// twoAutoscalers is the finding about two autoscalers of one target. If one of them has the name of a workload that
+// nothing scales, it proposes that workload as the target.
 func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 	f := Finding{
 		Object: r.object, Field: r.field,

@@ -94,7 +94,7 @@ func checkMemoryTarget(c *objects.Collection) []Finding {
 	return found
 }
 
-// inMebibytes is the same number of Mi; empty where that is no memory of a pod.
+// inMebibytes returns the quantity with the same number of Mi; empty if that is not whole, or too large for a pod.
 func inMebibytes(value *resource.Quantity) string {
 	const mostDigits = 4
 	number := strings.TrimRight(value.String(), "kKmi")

@@ -50,8 +50,8 @@ func targetOf(spec *sources.ExternalScaler, response *pb.GetMetricSpecResponse) 
 			return target{}, errors.New("the scaler's target must be at least 0.001")
 		}
 		t.milli = int64(size * perUnit)
-		if spec.IsScaler {
-			// plimsoll-scalers has the nearest float of a number of thousandths.
+		if spec.FromPlimsollScalers {
+			// plimsoll-scalers sends the float that is nearest to a number of thousandths.
 			t.milli = int64(math.Round(size * perUnit))
 		}
 		return t, nil

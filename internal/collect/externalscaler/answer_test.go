@@ -52,7 +52,7 @@ func TestTargetOf(t *testing.T) {
 func TestTargetOfScaler(t *testing.T) {
 	for milli := int64(1); milli < 10000; milli++ {
 		size := resource.NewMilliQuantity(milli, resource.DecimalSI).AsApproximateFloat64()
-		got, err := targetOf(&sources.ExternalScaler{IsScaler: true}, &pb.GetMetricSpecResponse{
+		got, err := targetOf(&sources.ExternalScaler{FromPlimsollScalers: true}, &pb.GetMetricSpecResponse{
 			MetricSpecs: []*pb.MetricSpec{{MetricName: "q", TargetSizeFloat: size}},
 		})
 		if err != nil || got.milli != milli {

@@ -55,7 +55,7 @@ func newPool(config *Config) *pool {
 
 func (c *Config) targetFor(key observe.Key, spec *sources.ExternalScaler) (clientauth.Target, error) {
 	switch {
-	case !spec.IsScaler:
+	case !spec.FromPlimsollScalers:
 		return clientauth.Target{Namespace: key.Namespace, Host: spec.Address, IsTLS: spec.IsTLS, TLS: spec.TLS}, nil
 	case c.Scalers.Address == "":
 		return clientauth.Target{}, errNoScalers

@@ -30,8 +30,8 @@ type scaler struct {
 	metrics  func(context.Context, *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error)
 
 	calls map[string]int
-	// last are the arguments of the last calls.
-	lastRef     *pb.ScaledObjectRef
+	// refs are those of all calls.
+	refs        []*pb.ScaledObjectRef
 	lastMetrics *pb.GetMetricsRequest
 }
 
@@ -42,7 +42,7 @@ func (s *scaler) count(call string, ref *pb.ScaledObjectRef) {
 		s.calls = map[string]int{}
 	}
 	s.calls[call]++
-	s.lastRef = ref
+	s.refs = append(s.refs, ref)
 }
 
 // change changes the functions.

@@ -16,6 +16,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -29,24 +30,63 @@ func scalerSpec(t *testing.T) *sources.ExternalScaler {
 	return &e
 }
 
-// TestScaler: a metric of type Scaler is read from the one server of the flag, in whatever namespace the object is.
+// TestScaler: metrics of type Scaler are read from the one server of the flag, in whatever namespace the object is.
+// Each namespace has a connection of its own, on which only requests for its objects are sent, with its specs and its
+// TriggerAuthentications; even where two namespaces have equal metrics.
 func TestScaler(t *testing.T) {
+	const host = "scalers.plimsoll-system.svc"
+	own := func(name string) *sources.ExternalScaler {
+		e, err := sources.ScalerOf("own", &plimsollv1alpha1.ScalerMetricSource{
+			Type: "redis", AuthenticationRef: &plimsollv1alpha1.TriggerAuthenticationReference{Name: name},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &e
+	}
 	synctest.Test(t, func(t *testing.T) {
-		n, q := newNetwork(), queue()
-		n.serve(t, "team-a/scalers.plimsoll-system.svc", q)
-		s, _, _ := run(t, Config{Dial: n.dial, Scalers: Scalers{Address: "scalers.plimsoll-system.svc:9090"}})
-		s.look(worker, scalerSpec(t))
+		n := newNetwork()
+		s, _, _ := run(t, Config{Dial: n.dial, Scalers: Scalers{Address: host + ":9090"}})
+		values := map[string]int64{"team-a": 12, "team-b": 7}
+		asked := map[string]*scaler{}
+		for namespace, value := range values {
+			q := queue()
+			q.metrics = func(context.Context, *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
+				return &pb.GetMetricsResponse{MetricValues: []*pb.MetricValue{{MetricName: "queue", MetricValue: value}}}, nil
+			}
+			n.serve(t, namespace+"/"+host, q)
+			asked[namespace] = q
+			s.Set(observe.WLA(namespace, "worker"), []sources.Spec{
+				{ExternalScaler: scalerSpec(t)}, {ExternalScaler: own("redis-of-" + namespace)},
+			})
+		}
 		settle(time.Second)
-		answer := s.look(worker, scalerSpec(t))
-		if answer.Err != nil || !cmp.Equal(answer.Series, []float64{12}) {
-			t.Errorf("%+v", answer)
-		}
-		want := map[string]string{"metric": "orders", "scaler": `{"type":"redis"}`}
-		if got := q.lastRef.GetScalerMetadata(); !cmp.Equal(got, want) {
-			t.Errorf("got %q", got)
-		}
-		if q.called("StreamIsActive") > 0 {
-			t.Error("a scaler of KEDA pushes nothing")
+		for namespace, value := range values {
+			for _, spec := range []*sources.ExternalScaler{scalerSpec(t), own("redis-of-" + namespace)} {
+				answer := s.Latest(time.Now(), observe.WLA(namespace, "worker"), spec)
+				if answer.Err != nil || !cmp.Equal(answer.Series, []float64{float64(value)}) {
+					t.Errorf("%s: %+v", namespace, answer)
+				}
+			}
+			q := asked[namespace]
+			sent := map[string]bool{}
+			for _, ref := range q.refs {
+				if ref.GetNamespace() != namespace || ref.GetName() != "worker" {
+					t.Errorf("a request for %s/%s is sent on the connection of %s", ref.GetNamespace(), ref.GetName(), namespace)
+				}
+				sent[ref.GetScalerMetadata()["metric"]+" "+ref.GetScalerMetadata()["scaler"]] = true
+			}
+			want := map[string]bool{
+				`orders {"type":"redis"}`: true,
+				`own {"type":"redis","authenticationRef":{"name":"redis-of-` + namespace + `"}}`: true,
+			}
+			if diff := cmp.Diff(want, sent); diff != "" {
+				t.Errorf("on the connection of %s:\n%s", namespace, diff)
+			}
+			if n.dialed(namespace+"/"+host) != 1 || q.called("StreamIsActive") > 0 {
+				t.Errorf("%s: %d connections, %d streams; one connection, and a scaler of KEDA pushes nothing", namespace,
+					n.dialed(namespace+"/"+host), q.called("StreamIsActive"))
+			}
 		}
 	})
 }
@@ -119,10 +159,10 @@ func TestTooManyConnections(t *testing.T) {
 	p.counts["team-a"] = maxConnections
 	r := &running{pool: p}
 	spec := scalerSpec(t)
-	for _, spec.IsScaler = range []bool{true, false} {
+	for _, spec.FromPlimsollScalers = range []bool{true, false} {
 		_, err := r.acquire(&subscription{key: worker, spec: *spec})
-		if !errors.Is(err, errTooManyOwn) || strings.Contains(err.Error(), "scalerAddress") == spec.IsScaler {
-			t.Errorf("IsScaler %v: %v", spec.IsScaler, err)
+		if !errors.Is(err, errTooManyOwn) || strings.Contains(err.Error(), "scalerAddress") == spec.FromPlimsollScalers {
+			t.Errorf("FromPlimsollScalers %v: %v", spec.FromPlimsollScalers, err)
 		}
 	}
 }

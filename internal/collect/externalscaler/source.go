@@ -172,10 +172,11 @@ func (r *running) acquire(m *subscription) (*connection, error) {
 	switch {
 	case !errors.Is(err, errTooMany):
 		return c, err
-	case m.spec.IsScaler:
+	case m.spec.FromPlimsollScalers:
 		return nil, fmt.Errorf("plimsoll-scalers: %w", err)
 	}
-	return nil, fmt.Errorf("scalerAddress: %w; metrics with the same scalerAddress, transport and tlsConfig share some", err)
+	return nil, fmt.Errorf("scalerAddress: %w; metrics with the same scalerAddress, transport and tlsConfig share some",
+		err)
 }
 
 // retry starts the metrics that wait for a connection, as far as there may be more.

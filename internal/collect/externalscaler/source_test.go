@@ -64,7 +64,7 @@ func TestCalls(t *testing.T) {
 		if diff := cmp.Diff(want, q.calls); diff != "" {
 			t.Error(diff)
 		}
-		ref, request := q.lastRef, q.lastMetrics
+		ref, request := q.refs[len(q.refs)-1], q.lastMetrics
 		if ref.GetName() != "worker" || ref.GetNamespace() != "team-a" ||
 			!cmp.Equal(ref.GetScalerMetadata(), map[string]string{"queueName": "orders", "scalerAddress": "scaler:6000"}) ||
 			request.GetMetricName() != "queue" || request.GetScaledObjectRef().GetName() != "worker" {

@@ -15,7 +15,7 @@ import (
 // describe returns the error of a call. It drops the scaler's text: its author is untrusted, and it would get into
 // events, logs and the object's status. failure is the reason why there is no connection, if it is known.
 func (m *subscription) describe(call string, err, failure error) error {
-	if m.spec.IsScaler {
+	if m.spec.FromPlimsollScalers {
 		return m.describeScaler(err, failure)
 	}
 	switch code := status.Code(err); {
@@ -61,7 +61,7 @@ func withFlags(failure error) error {
 	return failure
 }
 
-// oneLine returns the text in one line of bounded length, without bytes that are no text.
+// oneLine returns the text in one line of bounded length, in valid UTF-8.
 func oneLine(text string) string {
 	const most = 320
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")

@@ -87,13 +87,13 @@ func (s *savedCheckpoints) Delete(_ context.Context, name types.NamespacedName, 
 }
 
 // of returns the checkpoint of an HPA.
-func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.AutoscalerCheckpointStatus {
+func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.AutoscalerCheckpointSpec {
 	t.Helper()
 	o, err := s.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "hpa-" + name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o.Status
+	return o.Spec
 }
 
 // learning runs a controller with these checkpoints until it is stopped.
@@ -170,7 +170,7 @@ func damagedOf(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) *savedC
 	damaged.Spec.Autoscaler = plimsollv1alpha1.CheckpointedAutoscaler{
 		Kind: "HorizontalPodAutoscaler", Name: hpa.Name, UID: hpa.UID,
 	}
-	damaged.Status.Forecast = []byte("damaged")
+	damaged.Spec.Forecast = []byte("damaged")
 	if _, err := saved.Replace(t.Context(), &damaged); err != nil {
 		t.Fatal(err)
 	}
@@ -245,12 +245,12 @@ func TestOtherControllersObjectIsNotSaved(t *testing.T) {
 		w.Pass(2 * time.Hour)
 		name := types.NamespacedName{Namespace: "shop", Name: "hpa-web"}
 		others, err := saved.Get(t.Context(), name)
-		if err != nil || len(others.Status.History) == 0 {
+		if err != nil || len(others.Spec.History) == 0 {
 			t.Fatalf("nothing is saved: %v", err)
 		}
 		w.WriteStatus("web", horizontaltest.Upstream, horizontaltest.Touch)
 		w.Pass(time.Second)
-		others.Status.History = []byte("another controller's")
+		others.Spec.History = []byte("another controller's")
 		if _, err := saved.Replace(t.Context(), others); err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestNothingNewIsNotSaved(t *testing.T) {
 		w.AddHPA(w.Web("web", 3))
 		w.Pass(2 * time.Hour)
 		w.Stop()
-		at := saved.of(t, "web").SavedAt
+		at := saved.of(t, "web").LastUpdateTime
 		w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef.Name = "gone" })
 		controller := w.learning(saved)
 		w.Pass(2 * time.Hour)
@@ -283,7 +283,7 @@ func TestNothingNewIsNotSaved(t *testing.T) {
 		}
 		w.Stop()
 		w.Stop = nil
-		if again := saved.of(t, "web").SavedAt; !again.Equal(&at) {
+		if again := saved.of(t, "web").LastUpdateTime; !again.Equal(&at) {
 			t.Errorf("saved at %s again, at %s before", again, at)
 		}
 	})

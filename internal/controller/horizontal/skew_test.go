@@ -21,12 +21,12 @@ func TestCheckpointOfAnotherVersion(t *testing.T) {
 		return part
 	}
 	cases := map[string]struct {
-		change                      func(*plimsollv1alpha1.AutoscalerCheckpointStatus)
+		change                      func(*plimsollv1alpha1.AutoscalerCheckpointSpec)
 		keepsHistory, keepsForecast bool
 	}{
-		"another history":  {func(s *plimsollv1alpha1.AutoscalerCheckpointStatus) { s.History = another(s.History) }, false, true},
-		"another forecast": {func(s *plimsollv1alpha1.AutoscalerCheckpointStatus) { s.Forecast = another(s.Forecast) }, true, false},
-		"another of both": {func(s *plimsollv1alpha1.AutoscalerCheckpointStatus) {
+		"another history":  {func(s *plimsollv1alpha1.AutoscalerCheckpointSpec) { s.History = another(s.History) }, false, true},
+		"another forecast": {func(s *plimsollv1alpha1.AutoscalerCheckpointSpec) { s.Forecast = another(s.Forecast) }, true, false},
+		"another of both": {func(s *plimsollv1alpha1.AutoscalerCheckpointSpec) {
 			s.History, s.Forecast = another(s.History), another(s.Forecast)
 		}, false, false},
 	}
@@ -43,7 +43,7 @@ func TestCheckpointOfAnotherVersion(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				tc.change(&stored.Status)
+				tc.change(&stored.Spec)
 				if _, err := saved.Replace(t.Context(), stored); err != nil {
 					t.Fatal(err)
 				}

@@ -44,7 +44,7 @@ var workloadReplays = map[string]workloadReplay{
 		prepare: func(_ *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
 			// Virtual time begins at midnight in UTC, which is 05:45 in Nepal.
 			o.Spec.Schedules = []plimsollv1alpha1.Schedule{{Name: "later", Start: "0 6 * * *", TimeZone: "Asia/Kathmandu",
-				DurationSeconds: ptr.To[int64](3600), MinReplicas: ptr.To[int32](20), RampSeconds: ptr.To[int32](1800)}}
+				DurationSeconds: ptr.To[int32](3600), MinReplicas: ptr.To[int32](20), RampSeconds: ptr.To[int32](1800)}}
 		},
 		is: []func(*horizontal.Decision) bool{func(d *horizontal.Decision) bool {
 			return len(d.Schedules.InForce) == 1 && d.Schedules.InForce[0].IsRamp && d.Desired > 5

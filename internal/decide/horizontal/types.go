@@ -90,7 +90,7 @@ type Shown struct {
 type Refusal struct {
 	// Reason and Message are those of the condition and the event. Summary is a short form.
 	Reason, Message, Summary string
-	// IsExpected is set if it is no fault: the cause is gone already, or a migration removes it.
+	// IsExpected is set if nobody needs to act: the cause is gone already, or a migration removes it.
 	IsExpected bool
 }
 

@@ -94,17 +94,14 @@ func Controls() [Resources]bool { return [Resources]bool{true, true} }
 
 // PolicyOf returns the container's own policy, or the one for all others, or the default. They are never merged.
 func PolicyOf(policies []ContainerPolicy, container string) ContainerPolicy {
-	found := -1
+	others := ContainerPolicy{Container: container, Controlled: Controls()}
 	for i := range policies {
 		switch policies[i].Container {
 		case container:
 			return policies[i]
 		case AllContainers:
-			found = i
+			others = policies[i]
 		}
 	}
-	if found >= 0 {
-		return policies[found]
-	}
-	return ContainerPolicy{Container: container, Controlled: Controls()}
+	return others
 }

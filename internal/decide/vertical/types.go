@@ -108,6 +108,11 @@ func (a Amounts) Without(r Resource) Amounts {
 	return a
 }
 
+// Differs reports whether a and b have other amounts of r, or only one of them has one. The notation does not count.
+func (a Amounts) Differs(b Amounts, r Resource) bool {
+	return a.amount[r] != b.amount[r] || a.set[r] != b.set[r]
+}
+
 // IsEmpty reports whether there are no amounts.
 func (a Amounts) IsEmpty() bool { return a.set == [Resources]bool{} }
 

@@ -31,3 +31,23 @@ func TestAmounts(t *testing.T) {
 		t.Error("nothing is not empty")
 	}
 }
+
+func TestDiffers(t *testing.T) {
+	none := Amounts{}
+	for why, c := range map[string]struct {
+		a, b Amounts
+		want bool
+	}{
+		"the same":           {Of(100, 1), Of(100, 2), false},
+		"another":            {Of(100, 1), Of(200, 1), true},
+		"none and some":      {none, Of(100, 1), true},
+		"none and zero":      {none, Of(0, 1), true},
+		"no amount in both":  {none, none.With(Memory, 1), false},
+		"another notation":   {Of(100, 1), Of(100, 1).In(CPU, BinarySI), false},
+		"of a rounded value": {Of(100, 1), Of(100, 1).RoundedUp(CPU), false},
+	} {
+		if got := c.a.Differs(c.b, CPU); got != c.want || c.b.Differs(c.a, CPU) != c.want {
+			t.Errorf("%s: %t, want %t", why, got, c.want)
+		}
+	}
+}

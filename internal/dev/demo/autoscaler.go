@@ -167,7 +167,7 @@ func workloadStatus(from *plimsollv1alpha1.WorkloadAutoscalerStatus) status {
 		s.lines = append(s.lines, fmt.Sprintf("proposals: %s %s %d", p.Source, p.Name, p.Replicas))
 	}
 	if from.Limit != nil {
-		s.lines = append(s.lines, fmt.Sprintf("limit: %s %s", from.Limit.Name, from.Limit.Message))
+		s.lines = append(s.lines, fmt.Sprintf("limit: %s %s", from.Limit.Reason, from.Limit.Message))
 	}
 	if from.Next != nil {
 		s.lines = append(s.lines, fmt.Sprintf("next: %s %s", from.Next.Reason, from.Next.Message))

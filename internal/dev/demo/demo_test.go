@@ -162,7 +162,7 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 				}},
 				Conditions: []metav1.Condition{{Type: "ScalingActive", Status: "True", Reason: "ValidMetricFound", Message: "fine"}},
 				Proposals:  []plimsollv1alpha1.Proposal{{Source: "Surge", Name: "cpu", Replicas: 7}},
-				Limit:      &plimsollv1alpha1.Limit{Name: "ScaleUpRate", Message: "permits 4"},
+				Limit:      &plimsollv1alpha1.Limit{Reason: "ScaleUpRate", Message: "permits 4"},
 			}
 		}
 		if err := json.NewEncoder(w).Encode(stored); err != nil {

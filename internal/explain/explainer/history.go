@@ -95,11 +95,11 @@ func (r *ClusterReader) savedHistory(
 			of.Kind, of.Name, of.UID)
 	}
 	h = &loadhistory.History{}
-	if err := h.UnmarshalBinary(checkpoint.Status.History); err != nil {
+	if err := h.UnmarshalBinary(checkpoint.Spec.History); err != nil {
 		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s cannot be read: %w", name.Name, err)
 	}
 	// A checkpoint without a time is at most as old as its object.
-	if savedAt = checkpoint.Status.SavedAt.Time; savedAt.IsZero() {
+	if savedAt = checkpoint.Spec.LastUpdateTime.Time; savedAt.IsZero() {
 		savedAt = checkpoint.CreationTimestamp.Time
 	}
 	return h, savedAt, nil

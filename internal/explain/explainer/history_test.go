@@ -86,7 +86,7 @@ func checkpointOf(uid string, savedAt time.Time, history []byte) *plimsollv1alph
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: "hpa-web", CreationTimestamp: metav1.NewTime(recordedFrom.Add(-24 * time.Hour)),
 		},
-		Status: plimsollv1alpha1.AutoscalerCheckpointStatus{SavedAt: metav1.NewTime(savedAt), History: history},
+		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{LastUpdateTime: metav1.NewTime(savedAt), History: history},
 	}
 	c.Spec.Autoscaler.Kind, c.Spec.Autoscaler.Name = "HorizontalPodAutoscaler", "web"
 	c.Spec.Autoscaler.UID = types.UID(uid)

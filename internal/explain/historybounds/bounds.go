@@ -155,12 +155,10 @@ func (k *Known) decided() bool {
 // scale-up recommended its count or more, and a scale-down its count or less: more extreme ones would only limit more.
 func (k *Known) certain(last time.Time) []history.Recommendation {
 	var made []history.Recommendation
-	before := int32(-1)
-	for _, r := range k.Rescales {
-		if r.IsWanted || before >= 0 && r.To != before {
+	for i, r := range k.Rescales {
+		if r.IsWanted || i > 0 && r.To != k.Rescales[i-1].To {
 			made = append(made, history.Recommendation{Time: r.At, Replicas: r.To})
 		}
-		before = r.To
 	}
 	free := k.Autoscaler.Condition(statusreport.ScalingLimited).Reason == "DesiredWithinRange"
 	able := k.Autoscaler.Condition(statusreport.AbleToScale).Reason

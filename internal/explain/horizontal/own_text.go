@@ -43,7 +43,7 @@ func (m ownMetric) readFrom() string {
 		if path == "" {
 			path = plimsollv1alpha1.DefaultPath
 		}
-		return fmt.Sprintf("%s://POD:%s%s of each pod", scheme, e.Port.String(), path)
+		return fmt.Sprintf("%s://POD:%s%s of each pod", strings.ToLower(string(scheme)), e.Port.String(), path)
 	case spec.Prometheus != nil:
 		return prometheusText(spec.Prometheus)
 	case spec.Scaler != nil:

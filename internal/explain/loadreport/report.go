@@ -87,18 +87,18 @@ func New(object observe.Key, h *loadhistory.History, source Source, from, to tim
 // changesOf returns the changes in the finest available resolution.
 func changesOf(h *loadhistory.History, from, to time.Time) []Change {
 	var changes []Change
-	wanted := int32(-1) // unknown
+	wanted, isKnown := int32(0), false
 	h.Points(from, to, func(p loadhistory.Point) bool {
 		if p.Limit == loadhistory.NotRecorded {
-			wanted = -1
+			isKnown = false
 			return true
 		}
-		if wanted >= 0 && p.Wanted != wanted {
+		if isKnown && p.Wanted != wanted {
 			changes = append(changes, Change{
 				At: p.At, Every: p.Every, From: wanted, To: p.Wanted, Load: p.Load, Ready: p.Ready, Limit: p.Limit,
 			})
 		}
-		wanted = p.Wanted
+		wanted, isKnown = p.Wanted, true
 		return true
 	})
 	return changes

@@ -9,7 +9,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
@@ -74,7 +73,7 @@ func (e *Explanation) addRecommendations(p *output.Page) {
 
 // recommendedText is a recommendation with its bounds, and why a resource has none.
 func (e *Explanation) recommendedText(rec *vertical.Recommendation) string {
-	trace := e.traceOf(rec.Container)
+	trace := e.Recommended.TraceOf(rec.Container)
 	var parts []string
 	for r := range vertical.Resource(vertical.Resources) {
 		_, has := rec.Target.Get(r)
@@ -86,16 +85,6 @@ func (e *Explanation) recommendedText(rec *vertical.Recommendation) string {
 		}
 	}
 	return strings.Join(parts, "; ")
-}
-
-// traceOf is how the recommendation for a container came about; nil without samples of it.
-func (e *Explanation) traceOf(container string) *recommend.Trace {
-	for i := range e.Recommended.Traces {
-		if t := &e.Recommended.Traces[i]; t.Container == container {
-			return t
-		}
-	}
-	return nil
 }
 
 // recommendations are those that are published, or else those about to be.

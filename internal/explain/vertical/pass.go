@@ -139,6 +139,7 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 		n := observevertical.NodeOf(node)
 		if step.Snapshot.Updater != nil {
 			n.Others = step.Snapshot.Updater.Requested[node.Name]
+			step.Snapshot.Updater.KubeletRefusals[node.Name].AddTo(&n)
 		}
 		for _, pod := range step.Pods {
 			if pod.Spec.NodeName == node.Name {

@@ -278,6 +278,14 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{held("InfeasibleBefore"), held("InfeasibleBefore"), held("InfeasibleBefore")}, words +
 				"the node could not do the resize",
 		},
+		"the kubelet has refused another workload's pod": {
+			func(s *snapshotvertical.Step) {
+				inPlace(s, vpav1.UpdateModeInPlace)
+				s.Snapshot.Flags = map[string]string{"updater-feature-gates.InPlace": "true"}
+				s.Snapshot.Updater = updater()
+				s.Snapshot.Updater.KubeletRefusals = map[string]snapshotvertical.KubeletRefusals{"node": {NoResizes: true}}
+			}, [3]string{held("OldKubelet"), held("OldKubelet"), held("OldKubelet")}, words,
+		},
 		"memory in use": {
 			func(s *snapshotvertical.Step) {
 				shrinks(s)

@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
@@ -81,15 +80,15 @@ func (e *Explanation) unsampled(container string) string {
 	isMissing := slices.ContainsFunc(conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
 		return string(c.Type) == status.MetricsMissing.String() && c.Status == corev1.ConditionTrue
 	})
-	at := slices.IndexFunc(e.Recommended.Traces, func(t recommend.Trace) bool { return t.Container == container })
+	trace := e.Recommended.TraceOf(container)
 	switch {
 	case !isMissing && observevertical.HasLittleHistory(&e.Step.Object.Status):
 		return ", with little history so far"
 	case !isMissing:
 		return ""
-	case at >= 0 && e.Recommended.Traces[at].Samples > 0:
+	case trace != nil && trace.Samples > 0:
 		return fmt.Sprintf(", by %d earlier samples of CPU: neither the kubelets nor metrics.k8s.io report the pods",
-			e.Recommended.Traces[at].Samples)
+			trace.Samples)
 	}
 	return ", without samples: neither the kubelets nor metrics.k8s.io report the pods, and no checkpoint has any"
 }

@@ -66,7 +66,7 @@ func (e *Explanation) Lines() []output.Line {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
 	for i := range e.Published {
-		if rec := &e.Published[i]; e.traceOf(rec.Container) == nil {
+		if rec := &e.Published[i]; e.Recommended.TraceOf(rec.Container) == nil {
 			p.Add("container", "%s: no checkpoint has samples of it; published %s", rec.Container, e.recommendedText(rec))
 		}
 	}

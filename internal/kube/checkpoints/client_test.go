@@ -52,10 +52,11 @@ func serve(t *testing.T, answer func(call) (status int, body string)) (*Client, 
 	return client, &calls
 }
 
-func stored(name, status string) string {
+// stored returns a checkpoint with this data, which are fields of spec.
+func stored(name, data string) string {
 	return fmt.Sprintf(`{"apiVersion":"plimsoll.dev/v1alpha1","kind":"AutoscalerCheckpoint",
 		"metadata":{"namespace":"shop","name":%q,"resourceVersion":"7"},
-		"spec":{"autoscaler":{"kind":"HorizontalPodAutoscaler","name":"web","uid":"u"}},"status":%s}`, name, status)
+		"spec":{"autoscaler":{"kind":"HorizontalPodAutoscaler","name":"web","uid":"u"}%s}}`, name, data)
 }
 
 func listed(next string, items ...string) string {
@@ -67,10 +68,10 @@ func listed(next string, items ...string) string {
 func TestEach(t *testing.T) {
 	client, calls := serve(t, func(c call) (int, string) {
 		if strings.Contains(c.query, "continue=more") {
-			return http.StatusOK, listed("", stored("last", `{"savedAt":"2026-11-20T12:00:00Z","history":"AQI="}`))
+			return http.StatusOK, listed("", stored("last", `,"lastUpdateTime":"2026-11-20T12:00:00Z","history":"AQI="`))
 		}
-		return http.StatusOK, listed("more", stored("first", `{"forecast":"AwQ="}`), stored("base", `{"history":"?"}`),
-			stored("time", `{"savedAt":"yesterday","history":"AQI="}`))
+		return http.StatusOK, listed("more", stored("first", `,"forecast":"AwQ="`), stored("base", `,"history":"?"`),
+			stored("time", `,"lastUpdateTime":"yesterday","history":"AQI="`))
 	})
 	found := map[string]*plimsollv1alpha1.AutoscalerCheckpoint{}
 	err := client.Each(t.Context(), func(c *plimsollv1alpha1.AutoscalerCheckpoint) { found[c.Name] = c })
@@ -81,15 +82,15 @@ func TestEach(t *testing.T) {
 		t.Errorf("a page without a limit: %s", (*calls)[0].query)
 	}
 	for _, name := range []string{"base", "time"} {
-		if c := found[name]; c.Unreadable == "" || c.Status.History != nil || c.Spec.Autoscaler.Name != "" {
+		if c := found[name]; c.Unreadable == "" || c.Spec.History != nil || c.Spec.Autoscaler.Name != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if c := found["last"]; c.Unreadable != "" || string(c.Status.History) != "\x01\x02" ||
-		c.Status.SavedAt.Unix() != 1795176000 || c.ResourceVersion != "7" {
+	if c := found["last"]; c.Unreadable != "" || string(c.Spec.History) != "\x01\x02" ||
+		c.Spec.LastUpdateTime.Unix() != 1795176000 || c.ResourceVersion != "7" {
 		t.Errorf("%+v", c)
 	}
-	if forecast := string(found["first"].Status.Forecast); forecast != "\x03\x04" {
+	if forecast := string(found["first"].Spec.Forecast); forecast != "\x03\x04" {
 		t.Errorf("%q", forecast)
 	}
 }
@@ -105,10 +106,10 @@ func TestExpiredPage(t *testing.T) {
 		found   int
 		isError bool
 	}{
-		"goes on": {map[string]string{"": listed("b", stored("one", `{}`)), "b": expired("b2"),
-			"b2": listed("c", stored("two", `{}`)), "c": expired("c2"), "c2": listed("", stored("three", `{}`))}, 3, false},
-		"nowhere to go on":  {map[string]string{"": listed("b", stored("one", `{}`)), "b": expired("")}, 1, true},
-		"expired each time": {map[string]string{"": listed("b", stored("one", `{}`)), "b": expired("b")}, 1, true},
+		"goes on": {map[string]string{"": listed("b", stored("one", ``)), "b": expired("b2"),
+			"b2": listed("c", stored("two", ``)), "c": expired("c2"), "c2": listed("", stored("three", ``))}, 3, false},
+		"nowhere to go on":  {map[string]string{"": listed("b", stored("one", ``)), "b": expired("")}, 1, true},
+		"expired each time": {map[string]string{"": listed("b", stored("one", ``)), "b": expired("b")}, 1, true},
 	} {
 		client, calls := serve(t, func(got call) (int, string) {
 			query, err := url.ParseQuery(got.query)
@@ -153,10 +154,10 @@ func TestRefusals(t *testing.T) {
 
 // Written objects have their kind, version and namespace.
 func TestWrites(t *testing.T) {
-	client, calls := serve(t, func(call) (int, string) { return http.StatusOK, stored("hpa-web", `{}`) })
+	client, calls := serve(t, func(call) (int, string) { return http.StatusOK, stored("hpa-web", ``) })
 	object := &plimsollv1alpha1.AutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "hpa-web"},
-		Status:     plimsollv1alpha1.AutoscalerCheckpointStatus{History: []byte{1, 2}},
+		Spec:       plimsollv1alpha1.AutoscalerCheckpointSpec{History: []byte{1, 2}},
 	}
 	for _, write := range []func() (string, error){
 		func() (string, error) { return client.Create(t.Context(), object) },
@@ -178,13 +179,13 @@ func TestWrites(t *testing.T) {
 		}
 		body := struct {
 			Kind          string
-			Status        struct{ History string }
+			Spec          struct{ History string }
 			Preconditions struct{ UID string }
 		}{}
 		if err := json.Unmarshal(got.body, &body); err != nil {
 			t.Fatal(err)
 		}
-		if i < 2 && (body.Kind != "AutoscalerCheckpoint" || body.Status.History != "AQI=") ||
+		if i < 2 && (body.Kind != "AutoscalerCheckpoint" || body.Spec.History != "AQI=") ||
 			i == 2 && body.Preconditions.UID != "u-1" {
 			t.Errorf("%s sends %s", got.method, got.body)
 		}

@@ -25,21 +25,16 @@ var kinds = customresource.Kinds{
 	},
 }
 
-// read decodes an object alone, after decoding its list has failed. An object whose spec or status cannot be decoded
-// has neither, and has the reason.
+// read decodes an object alone, after decoding its list has failed. An object whose spec cannot be decoded has the
+// reason instead.
 func read(text []byte) *plimsollv1alpha1.AutoscalerCheckpoint {
 	p := customresource.PartsOf(text)
 	if p == nil {
 		return nil
 	}
 	object := &plimsollv1alpha1.AutoscalerCheckpoint{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
-	object.Unreadable = p.ReadSpec(&object.Spec)
-	if err := customresource.Read(p.Status, &object.Status); err != nil {
-		object.Unreadable = "status" + err.Error()
-	}
-	if object.Unreadable != "" {
+	if object.Unreadable = p.ReadSpec(&object.Spec); object.Unreadable != "" {
 		object.Spec = plimsollv1alpha1.AutoscalerCheckpointSpec{}
-		object.Status = plimsollv1alpha1.AutoscalerCheckpointStatus{}
 	}
 	return object
 }

@@ -57,7 +57,7 @@ func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 			return
 		}
 		c.noteClock(at, active, zone, duration)
-		schedule.DurationSeconds = ptr.To(int64(duration / time.Second))
+		schedule.DurationSeconds = ptr.To(int32(duration / time.Second))
 	}
 	c.out().Schedules = append(c.out().Schedules, schedule)
 }

@@ -171,7 +171,7 @@ func (c *conversion) idle() {
 // activeAlways returns the field because of which KEDA never scales the target to zero, and why; empty if there is
 // none.
 func (c *conversion) activeAlways() (field, why string) {
-	isOther := func(t scaledobject.Trigger) bool { return t.Type != cpuTrigger && t.Type != memoryTrigger }
+	isOther := func(t scaledobject.Trigger) bool { return !t.IsResource() }
 	switch {
 	case isTrue(c.object.GetAnnotations(), annotationForceActivation):
 		return "metadata.annotations[" + annotationForceActivation + "]", "KEDA keeps the target out of zero"
@@ -271,7 +271,7 @@ func (c *conversion) fallback() {
 
 // hasFallback reports whether KEDA has fallbacks for metrics of such a trigger. A cron trigger does not fail.
 func hasFallback(t scaledobject.Trigger) bool {
-	return t.Type != cpuTrigger && t.Type != memoryTrigger && t.Type != cronTrigger
+	return !t.IsResource() && t.Type != scaledobject.TypeCron
 }
 
 // isExternal reports whether the metric was an external one of KEDA's HPA.

@@ -20,13 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
-// The triggers whose metrics Plimsoll can read without KEDA.
-const (
-	prometheusTrigger   = "prometheus"
-	externalTrigger     = "external"
-	externalPushTrigger = "external-push"
-)
-
 // The bounds of a WorkloadAutoscaler's fields.
 const (
 	maxQuery           = 4096
@@ -51,7 +44,8 @@ type reader struct {
 	// at is the path of the trigger.
 	at      string
 	trigger *scaledobject.Trigger
-	// lacks counts the fields that only KEDA's scaler has; lacking is the last one, and instead why KEDA's scaler is used.
+	// lacks is the number of fields that a metric of type Prometheus lacks; lacking is the last of them, and instead the
+	// reason to use KEDA's scaler.
 	lacks            int
 	lacking, instead string
 }
@@ -60,9 +54,9 @@ type reader struct {
 func (c *conversion) native(at string, i int, t *scaledobject.Trigger) {
 	r := reader{conversion: c, at: at, trigger: t}
 	switch t.Type {
-	case prometheusTrigger:
+	case scaledobject.TypePrometheus:
 		r.prometheusOrScaler(i)
-	case externalTrigger, externalPushTrigger:
+	case scaledobject.TypeExternal, scaledobject.TypeExternalPush:
 		r.externalScaler(i)
 	default:
 		if !slices.Contains(scaledobject.Types, t.Type) {
@@ -136,7 +130,7 @@ func (r *reader) prometheusOrScaler(i int) {
 	r.Findings = slices.Clone(findings)
 	r.prometheus()
 	if r.lacking == "" || r.Losses()-losses > r.lacks {
-		return // Nothing is lost, or something that KEDA refuses too.
+		return // KEDA's scaler would convert nothing more.
 	}
 	r.Findings, r.out().Metrics = findings, metrics
 	r.Note(r.lacking, "%s, so KEDA's scaler is used", r.instead)
@@ -150,7 +144,7 @@ func (r *reader) lack(field, format string, args ...any) {
 	r.lacks++
 }
 
-// errAddress is of an address that KEDA's scaler requests and a WorkloadAutoscaler refuses.
+// errAddress is the error about an address that KEDA's scaler accepts and a WorkloadAutoscaler does not.
 var errAddress = errors.New("an address has no user, query or fragment here")
 
 // serverOf parses the address of a server for a WorkloadAutoscaler.
@@ -288,7 +282,7 @@ func (r *reader) externalScaler(i int) {
 		ScalerAddress: address, IntervalSeconds: r.interval(), ScalerMetadata: r.scalerMetadata(),
 		Delivery: plimsollv1alpha1.PollDelivery,
 	}
-	if r.trigger.Type == externalPushTrigger {
+	if r.trigger.Type == scaledobject.TypeExternalPush {
 		s.Delivery = plimsollv1alpha1.PushDelivery
 	}
 	var ok bool

@@ -2,7 +2,6 @@ package keda
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
-// The triggers whose targets differ from what their metadata or their metricType says.
+// The triggers whose scalers choose the type of the target themselves, whatever metricType is.
 const (
 	datadogTrigger             = "datadog"
 	splunkObservabilityTrigger = "splunk-observability"
@@ -23,7 +22,7 @@ const (
 func (r *reader) scaler(i int) {
 	s := plimsollv1alpha1.ScalerMetricSource{
 		Type: r.trigger.Type, Metadata: r.bounded(r.trigger.Metadata), IntervalSeconds: r.intervalOfScaler(),
-		// KEDA waits for a scaler without a bound of its own.
+		// KEDA does not bound the time that a scaler takes.
 		TimeoutSeconds: ptr.To(int32(maxTimeout / time.Second)),
 	}
 	if to := referenceOf(r.trigger.AuthenticationRef); to.Name != "" {
@@ -100,7 +99,9 @@ func (r *reader) intervalOfScaler() *int32 {
 
 // usesEnvironment reports whether the metadata names environment variables that plimsoll-scalers reads.
 func (c *conversion) usesEnvironment(t *scaledobject.Trigger) bool {
-	if slices.Contains([]string{cpuTrigger, memoryTrigger, cronTrigger, externalTrigger, externalPushTrigger}, t.Type) {
+	switch t.Type {
+	case scaledobject.TypeCPU, scaledobject.TypeMemory, scaledobject.TypeCron, scaledobject.TypeExternal,
+		scaledobject.TypeExternalPush:
 		return false
 	}
 	for key := range t.Metadata {
@@ -111,7 +112,7 @@ func (c *conversion) usesEnvironment(t *scaledobject.Trigger) bool {
 	return false
 }
 
-// environment is for the container whose environment a trigger's metadata names.
+// environment reports the loss of envSourceContainerName where a trigger needs it.
 func (c *conversion) environment() {
 	const at = "spec.scaleTargetRef.envSourceContainerName"
 	name := c.spec.ScaleTargetRef.EnvSourceContainerName

@@ -23,9 +23,9 @@ func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	at, before := fmt.Sprintf("spec.triggers[%d]", i), len(c.out().Metrics)
 	defer func() { c.name(t, before) }()
 	switch t.Type {
-	case cpuTrigger, memoryTrigger:
+	case scaledobject.TypeCPU, scaledobject.TypeMemory:
 		c.resource(at, t)
-	case cronTrigger:
+	case scaledobject.TypeCron:
 		c.cron(at, i, t)
 	default:
 		if c.IsNative {
@@ -100,8 +100,8 @@ func (c *conversion) target(
 // exists.
 func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 	names := c.metricNames(i)
-	if len(names) == 0 && t.Type == prometheusTrigger {
-		names = []string{prometheusTrigger}
+	if len(names) == 0 && t.Type == scaledobject.TypePrometheus {
+		names = []string{scaledobject.TypePrometheus}
 	}
 	if len(names) == 0 {
 		c.loseUnnamed(at, t)
@@ -109,7 +109,7 @@ func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 	for _, name := range names {
 		c.externalMetric(at, t, fmt.Sprintf("s%d-%s", i, name))
 	}
-	if t.Type == externalPushTrigger {
+	if t.Type == scaledobject.TypeExternalPush {
 		c.Note(at, "%s: KEDA does not listen to the scaler while the ScaledObject is paused; with --native Plimsoll does",
 			t.Type)
 	}
@@ -128,7 +128,7 @@ func (c *conversion) loseUnnamed(at string, t *scaledobject.Trigger) {
 // loseType is for a trigger of a type that KEDA does not have.
 func (c *conversion) loseType(at string, t *scaledobject.Trigger) {
 	why := fmt.Sprintf("%q: KEDA %s has no triggers of this type", t.Type, scaledobject.Version)
-	if near := cmderror.Nearest(t.Type, scaledobject.Types); len(near) > 0 {
+	if near := scaledobject.NearestTypes(t.Type); len(near) > 0 {
 		why += ", " + cmderror.DidYouMean(near)
 	}
 	c.Lose(at+".type", "%s", why)

@@ -34,13 +34,6 @@ var knownAnnotations = []string{
 	annotationHPAOwnership, annotationForceActivation, annotationExcludedLabels,
 }
 
-// The triggers that KEDA does not convert to external metrics.
-const (
-	cpuTrigger    = "cpu"
-	memoryTrigger = "memory"
-	cronTrigger   = "cron"
-)
-
 // nameLabel selects the external metrics of one ScaledObject.
 const nameLabel = "scaledobject.keda.sh/name"
 

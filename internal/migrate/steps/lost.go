@@ -33,7 +33,7 @@ func Lost(w *plimsollv1alpha1.WorkloadAutoscaler, original *unstructured.Unstruc
 }
 
 // triggersOf returns the keys of the metrics that the triggers of a ScaledObject may have become. A prometheus trigger
-// becomes one of two types, and which one depends on credentials that are not at hand.
+// becomes one of two types, which depends on credentials that are not read here.
 func triggersOf(original *unstructured.Unstructured) map[string]bool {
 	keys := map[string]bool{}
 	if original.GetKind() != keda.Kind {
@@ -81,7 +81,7 @@ func server(m *plimsollv1alpha1.MetricSpec) string {
 	return ""
 }
 
-// scaler returns what plimsoll-scalers reads. Metadata may have credentials, so it is no part of it.
+// scaler describes what plimsoll-scalers reads, without the metadata, which may have credentials.
 func scaler(s *plimsollv1alpha1.ScalerMetricSource) string {
 	text := "KEDA's scaler " + s.Type
 	if to := s.AuthenticationRef; to != nil {

@@ -44,7 +44,7 @@ func TestValuesOfANewerVersion(t *testing.T) {
 
 // A schedule that contradicts the object, or never starts, is refused by its field's name.
 func TestSchedulesThatCannotBe(t *testing.T) {
-	least, most, minute := int32(5), int32(4), int64(60)
+	least, most, minute := int32(5), int32(4), int32(60)
 	night := plimsollv1alpha1.Schedule{Name: "night", Start: "@daily", DurationSeconds: &minute, MaxReplicas: &most}
 	cases := map[string]refused{
 		"a maxReplicas below minReplicas": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {

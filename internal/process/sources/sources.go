@@ -119,7 +119,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 	return own.Sources{Start: nodes.start, Pods: pods, Prometheus: queries, Scalers: scalers}, nil
 }
 
-// scalers returns plimsoll-scalers, and the servers that objects may use, with it.
+// scalers returns the server of metrics of type Scaler, and all servers that objects may use, that one among them.
 func (c *Config) scalers() (externalscaler.Scalers, []reach.Server, error) {
 	if c.ScalersAddress == "" {
 		return externalscaler.Scalers{}, c.Servers, nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/reach"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
@@ -243,6 +245,40 @@ func TestNodes(t *testing.T) {
 	has("10.0.0.3", false)
 }
 
+// TestScalers: the server of --scalers-address becomes one that objects may use, beside those of --metric-server, which
+// stay as they are. Its certificate authorities are those of the file.
+func TestScalers(t *testing.T) {
+	other := reach.Server{Host: "prometheus.monitoring.svc", Port: 9090, Namespaces: []string{"team-a"}}
+	scalers := reach.Server{Host: "scalers.plimsoll-system.svc", Port: 9090}
+	named := externalscaler.Scalers{Address: "scalers.plimsoll-system.svc:9090"}
+	for name, c := range map[string]struct {
+		address string
+		want    externalscaler.Scalers
+		servers []reach.Server
+	}{
+		"none":    {"", externalscaler.Scalers{}, []reach.Server{other}},
+		"a name":  {"scalers.plimsoll-system.svc:9090", named, []reach.Server{other, scalers}},
+		"capital": {"Scalers.plimsoll-system.SVC:9090", named, []reach.Server{other, scalers}},
+		"IPv6": {"[2001:DB8:0::1]:9090", externalscaler.Scalers{Address: "[2001:db8::1]:9090"},
+			[]reach.Server{other, {Host: "2001:db8::1", Port: 9090}}},
+	} {
+		config := Config{ScalersAddress: c.address, Servers: append(make([]reach.Server, 0, 8), other)}
+		got, servers, err := config.scalers()
+		if err != nil || got != c.want || !cmp.Equal(servers, c.servers) {
+			t.Errorf("%s: %+v, servers %+v, %v", name, got, servers, err)
+		}
+		if spare := config.Servers[:2]; !cmp.Equal(spare, []reach.Server{other, {}}) {
+			t.Errorf("%s: the list of --metric-server is %+v now", name, spare)
+		}
+	}
+	for _, address := range []string{"scalers", "scalers:9090", "scalers.plimsoll-system.svc:0"} {
+		c := Config{ScalersAddress: address}
+		if _, _, err := c.scalers(); err == nil || !strings.Contains(err.Error(), "--scalers-address") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // TestScalersCAFile: the file must have a certificate, so that a wrong file fails at the start.
 func TestScalersCAFile(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -257,10 +293,17 @@ func TestScalersCAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := Config{ScalersAddress: "scalers.plimsoll-system.svc:9090", ScalersCAFile: file}
-		scalers, _, err := c.scalers()
-		if (err == nil) != isFine || isFine && scalers.CABundle != text ||
-			!isFine && !strings.Contains(err.Error(), "--scalers-ca-file") {
-			t.Errorf("%q: %+v, %v", text, scalers, err)
+		scalers, servers, err := c.scalers()
+		if !isFine {
+			if err == nil || !strings.Contains(err.Error(), "--scalers-ca-file") || servers != nil {
+				t.Errorf("%q: %+v, servers %+v, %v", text, scalers, servers, err)
+			}
+			continue
+		}
+		want := externalscaler.Scalers{Address: c.ScalersAddress, CABundle: text}
+		all := []reach.Server{{Host: "scalers.plimsoll-system.svc", Port: 9090}}
+		if err != nil || scalers != want || !cmp.Equal(servers, all) {
+			t.Errorf("%q: %+v, servers %+v, %v", text, scalers, servers, err)
 		}
 	}
 }

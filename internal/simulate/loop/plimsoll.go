@@ -40,10 +40,11 @@ type group struct {
 	// rounds is how many periods have passed, last and next when it was and is scraped.
 	rounds     int
 	last, next time.Duration
-	// first is when it answered for the first time, or for the first time since it was silent for long; failures is how
-	// many times in a row it has not answered.
-	first    time.Duration
-	failures int
+	// first is when it answered for the first time, or for the first time since it was silent for long. failures is how
+	// many times in a row it has not answered. hasAnswered is set once it has.
+	first       time.Duration
+	failures    int
+	hasAnswered bool
 	// reported is when a scrape brought something new the last time.
 	reported time.Duration
 	// agent is when the agents of the nodes read and are asked next.

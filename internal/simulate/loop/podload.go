@@ -47,7 +47,7 @@ func (p *Plimsoll) Health(node string) podload.Health {
 	for i := range p.groups {
 		g := &p.groups[i]
 		switch {
-		case nodeNames[i%len(nodeNames)] != node || g.last < 0:
+		case nodeNames[i%len(nodeNames)] != node || !g.hasAnswered:
 		case p.isLost(g):
 			return podload.Health{Err: fmt.Errorf("node %s: %w", node, errNoAnswer)}
 		default:
@@ -75,7 +75,7 @@ func (g *group) answered(now time.Duration) {
 	if now-g.last > longestSilence {
 		g.first = now
 	}
-	g.last, g.failures = now, 0
+	g.last, g.failures, g.hasAnswered = now, 0, true
 }
 
 // isLost reports whether the group's nodes have not answered for so long that they count as unreadable.

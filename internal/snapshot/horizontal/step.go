@@ -118,7 +118,7 @@ type Refusal struct {
 	Message string `json:"message,omitempty"`
 	// Summary is the status's.
 	Summary string `json:"summary,omitempty"`
-	// IsExpected is set if it is no fault: the cause is gone already, or a migration removes it.
+	// IsExpected is set if nobody needs to act: the cause is gone already, or a migration removes it.
 	IsExpected bool `json:"isExpected,omitempty"`
 }
 

@@ -116,7 +116,7 @@ func (s *Step) checkRanges() error {
 		s := &spec.Schedules[i]
 		path := fmt.Sprintf("schedules[%d].", i)
 		ranges = append(ranges,
-			numberRange{path + "durationSeconds", ptr.Deref(s.DurationSeconds, 60), 60, longestDuration},
+			numberRange{path + "durationSeconds", int64(ptr.Deref(s.DurationSeconds, 60)), 60, longestDuration},
 			numberRange{path + "minReplicas", int64(ptr.Deref(s.MinReplicas, 1)), 1, most},
 			numberRange{path + "maxReplicas", int64(ptr.Deref(s.MaxReplicas, 1)), 1, most},
 			numberRange{path + "rampSeconds", int64(ptr.Deref(s.RampSeconds, 0)), 0, longestRamp})

@@ -111,8 +111,12 @@ func TestWorkloadAutoscalerErrors(t *testing.T) {
 			with("36000", "59"),
 			"document 1: WorkloadAutoscaler: spec.schedules[0].durationSeconds: 59, must be from 60 to 31622400",
 		},
+		"too long a time": {
+			with("36000", "31622401"),
+			"document 1: WorkloadAutoscaler: spec.schedules[0].durationSeconds: 31622401, must be from 60 to 31622400",
+		},
 		"a duration that does not fit": {
-			with("36000", "9223372036854775807"), "document 1: WorkloadAutoscaler: spec.schedules[0].durationSeconds: ",
+			with("36000", "2147483648"), "document 1: item 1 (WorkloadAutoscaler shop/web): ",
 		},
 		"a fallback of none": {
 			with("{replicas: 3}", "{replicas: 0}"),

@@ -26,7 +26,8 @@ func TestVerticalDocumentation(t *testing.T) {
 	step := verticalOf(t, strings.Replace(verticalDocument, verticalItem, item, 1))
 	settings, err := step.Settings()
 	if err != nil || !settings.KnowsGates || !settings.Gates.InPlace || step.Snapshot.Updater == nil ||
-		step.Snapshot.Updater.Requested["node-1"].IsEmpty() {
+		step.Snapshot.Updater.Requested["node-1"].IsEmpty() ||
+		!step.Snapshot.Updater.KubeletRefusals["node-1"].StaticCPU {
 		t.Errorf("%v; what is shown reads as %+v", err, step.Snapshot)
 	}
 }

@@ -89,6 +89,8 @@ type Updater struct {
 	Resizes   disruption.Bucket `json:"resizes,omitzero"`
 	// Requested has the total requests of all pods on a node, by its name.
 	Requested map[string]vertical.Amounts `json:"requested,omitempty"`
+	// KubeletRefusals has the refusals of nodes, by their names; absent for a kubelet that may resize any pod.
+	KubeletRefusals map[string]KubeletRefusals `json:"kubeletRefusals,omitempty"`
 	// Used has the usage of containers of pods that should be resized, by the pods' UIDs and the containers' names, as far
 	// as it was known.
 	Used map[string]map[string]vertical.Amounts `json:"used,omitempty"`
@@ -124,6 +126,7 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 			updater.EvictionsLeft = ptr.To(*left)
 		}
 		updater.Requested = maps.Clone(updater.Requested)
+		updater.KubeletRefusals = maps.Clone(updater.KubeletRefusals)
 		updater.Used = maps.Clone(updater.Used)
 		for uid, used := range updater.Used {
 			updater.Used[uid] = maps.Clone(used)

@@ -143,6 +143,7 @@ func TestEncode(t *testing.T) {
 		Time: at, Interval: metav1.Duration{Duration: time.Minute}, State: state, Evictions: bucket, LeaseStale: true,
 		Pods:             []PodVerdict{{Name: "web-1", UID: "1", Action: "evict", Reason: "OutsideRange"}},
 		Requested:        map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1500)},
+		KubeletRefusals:  map[string]KubeletRefusals{"node": {true, true, true, true, true}},
 		Used:             map[string]map[string]vertical.Amounts{"1": {"app": vertical.Amounts{}.With(vertical.Memory, 70<<20)}},
 		EvictionsStopped: "NodesNotReady", EvictionsLeft: ptr.To(3), FailedCreate: true,
 	}

@@ -81,7 +81,7 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 		row.Load = &Load{Text: status.Summary.Metrics}
 	}
 	if l := status.Limit; l != nil {
-		row.Limit = &Limit{Name: l.Name, Says: l.Message}
+		row.Limit = &Limit{Name: l.Reason, Says: l.Message}
 	}
 	return row
 }

@@ -222,7 +222,7 @@ func TestLoadOfWLA(t *testing.T) {
 	}
 	wla.Spec.Metrics[1].PodEndpoint.Metric.Name = "requests"
 	wla.Status.Summary = &plimsollv1alpha1.Summary{Metrics: "cpu: 75%/50%, requests: 10/4 (avg)"}
-	wla.Status.Limit = &plimsollv1alpha1.Limit{Name: "MaxReplicas", Message: "maxReplicas is 5"}
+	wla.Status.Limit = &plimsollv1alpha1.Limit{Reason: "MaxReplicas", Message: "maxReplicas is 5"}
 	wla.Status.Conditions = []metav1.Condition{{Type: "AbleToScale", Status: "True", Reason: "ReadyForNewScale"}}
 	wla.Status.Metrics = []plimsollv1alpha1.MetricStatus{
 		{Name: "cpu", Type: "Resource", AverageUtilization: ptr.To[int32](75)},

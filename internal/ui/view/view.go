@@ -332,8 +332,8 @@ type Played struct {
 	Ready   []int32 `json:"ready"`
 	// PodHours is the cost in pod-hours. ShortPercent is the part of the time, 0 to 100, in which the load exceeded the
 	// capacity of the ready pods by their requests; LongestShortSeconds the longest such time. AboveTargetPercent is the
-	// part in which it was above the target of the present object by more than its tolerance, and AboveAtMaxPercent the
-	// part in which it was although all pods of maxReplicas were ready.
+	// part in which the load was above the target of the present object by more than its tolerance, and AboveAtMaxPercent
+	// the part in which it was although as many pods as maxReplicas were ready.
 	PodHours            float64 `json:"podHours"`
 	AboveTargetPercent  float64 `json:"aboveTargetPercent"`
 	AboveAtMaxPercent   float64 `json:"aboveAtMaxPercent"`

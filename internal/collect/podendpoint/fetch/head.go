@@ -14,7 +14,7 @@ import (
 type head struct {
 	status                int
 	contentType, encoding string
-	// length is the body's, -1 if the head lacks it.
+	// length is the body's; -1 if the head lacks it, as in http.Response.
 	length int64
 	// isOpenEnded reports that only the end of the connection marks the end of the body.
 	isOpenEnded bool

@@ -25,7 +25,7 @@ func TestInstallPageHasTheVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for part, version := range map[string]byte{"history": history[0], "forecast": learnt[0]} {
-		want := fmt.Sprintf("| `status.%s` of an AutoscalerCheckpoint | first byte `%d` |", part, version)
+		want := fmt.Sprintf("| `spec.%s` of an AutoscalerCheckpoint | first byte `%d` |", part, version)
 		if !strings.Contains(string(page), want) {
 			t.Errorf("docs/install.md does not have %q", want)
 		}

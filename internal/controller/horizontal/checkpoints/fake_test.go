@@ -216,7 +216,7 @@ func (s *store) Delete(_ context.Context, name types.NamespacedName, uid types.U
 // checkpoint returns one of an autoscaler, as an earlier leader has written it.
 func checkpoint(key observe.Key, uid types.UID, history, forecast string, at time.Time) *plimsollv1alpha1.AutoscalerCheckpoint {
 	o := objectOf(&entry{key: key, uid: uid}, &Data{History: []byte(history), Forecast: []byte(forecast)})
-	o.Status.SavedAt.Time = at
+	o.Spec.LastUpdateTime.Time = at
 	return o
 }
 

@@ -2,6 +2,8 @@ package checkpoints
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,7 +148,7 @@ func TestAnotherUIDsCheckpointIsReplaced(t *testing.T) {
 		pass(savePeriod)
 		o := w.store.of(web)
 		if o.Spec.Autoscaler.UID != uidOf(web) || o.OwnerReferences[0].UID != uidOf(web) ||
-			string(o.Status.History) != "own" || len(o.Status.Forecast) != 0 {
+			string(o.Spec.History) != "own" || len(o.Spec.Forecast) != 0 {
 			t.Errorf("%+v", o)
 		}
 		if owner := o.OwnerReferences[0]; owner.Controller != nil || owner.BlockOwnerDeletion != nil ||
@@ -166,7 +168,7 @@ func TestWholeReplacement(t *testing.T) {
 		isNew := func(when string) {
 			t.Helper()
 			o := w.store.of(web)
-			if o == nil || string(o.Status.History) != "new" || len(o.Status.Forecast) != 0 || time.Since(o.Status.SavedAt.Time) > savePeriod {
+			if o == nil || string(o.Spec.History) != "new" || len(o.Spec.Forecast) != 0 || time.Since(o.Spec.LastUpdateTime.Time) > savePeriod {
 				t.Errorf("%s: %+v", when, o)
 			}
 		}
@@ -306,16 +308,16 @@ func TestUnusableCheckpoints(t *testing.T) {
 		large := make([]byte, plimsollv1alpha1.MaxHistoryBytes+1)
 		w := newWorld(t, newStore(
 			of("good", func(*plimsollv1alpha1.AutoscalerCheckpoint) {}),
-			of("unreadable", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Unreadable = "status: no base64" }),
+			of("unreadable", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Unreadable = "spec.history: no base64" }),
 			of("kind", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Spec.Autoscaler.Kind = "Deployment" }),
 			of("misnamed", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Name = "mine" }),
-			of("oversized", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Status.History = large }),
-			of("oversized2", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Status.Forecast = large }),
+			of("oversized", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Spec.History = large }),
+			of("oversized2", func(o *plimsollv1alpha1.AutoscalerCheckpoint) { o.Spec.Forecast = large }),
 			of("future", func(o *plimsollv1alpha1.AutoscalerCheckpoint) {
-				o.Status.SavedAt.Time = time.Now().Add(2 * time.Hour)
+				o.Spec.LastUpdateTime.Time = time.Now().Add(2 * time.Hour)
 			}),
 			of("ahead", func(o *plimsollv1alpha1.AutoscalerCheckpoint) {
-				o.Status.SavedAt.Time = time.Now().Add(50 * time.Minute)
+				o.Spec.LastUpdateTime.Time = time.Now().Add(50 * time.Minute)
 			}),
 		))
 		w.run(t)
@@ -338,6 +340,44 @@ func TestUnusableCheckpoints(t *testing.T) {
 		}
 		if lines := w.logged(); len(lines) != 3 {
 			t.Errorf("the log:\n%s", strings.Join(lines, "\n"))
+		}
+	})
+}
+
+// TestFormerCheckpoint: a checkpoint of the former form, with its data in status, is not used. The log has one line
+// about all of them, and the next write of each replaces it.
+func TestFormerCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := []observe.Key{web, observe.HPA("shop", "api")}
+		stored := newStore()
+		for _, key := range keys {
+			former := &plimsollv1alpha1.AutoscalerCheckpoint{}
+			text := fmt.Appendf(nil, `{"apiVersion":"plimsoll.dev/v1alpha1","kind":"AutoscalerCheckpoint",
+				"metadata":{"namespace":"shop","name":"hpa-%[1]s"},
+				"spec":{"autoscaler":{"kind":"HorizontalPodAutoscaler","name":"%[1]s","uid":%[2]q}},
+				"status":{"savedAt":"2026-11-20T12:00:00Z","history":"AQI=","forecast":"AwQ="}}`, key.Name, uidOf(key))
+			if err := json.Unmarshal(text, former); err != nil {
+				t.Fatal(err)
+			}
+			stored.put(former)
+		}
+		w := newWorld(t, stored)
+		w.run(t)
+		for _, key := range keys {
+			w.set(key, "new", "")
+			if saved, isFound, isFinal := w.Take(key, uidOf(key)); isFound || !isFinal {
+				t.Errorf("%s is used: %+v", key, saved)
+			}
+		}
+		pass(savePeriod)
+		for _, key := range keys {
+			if got := w.store.of(key); string(got.Spec.History) != "new" || got.Spec.LastUpdateTime.IsZero() {
+				t.Errorf("%s is not replaced: %+v", key, got.Spec)
+			}
+		}
+		lines := w.logged()
+		if got := w.total(t, "reads_total", resultEmpty); got != 2 || len(lines) != 1 || !strings.Contains(lines[0], "empty") {
+			t.Errorf("%v are empty; the log:\n%s", got, strings.Join(lines, "\n"))
 		}
 	})
 }
@@ -430,8 +470,8 @@ func TestOversizedPartIsLeftOut(t *testing.T) {
 		w.set(web, "new", strings.Repeat("x", plimsollv1alpha1.MaxForecastBytes+1))
 		w.takeAllOf(t, []observe.Key{web})
 		pass(savePeriod)
-		if o := w.store.of(web); string(o.Status.History) != "new" || len(o.Status.Forecast) != 0 {
-			t.Errorf("%+v", o.Status)
+		if o := w.store.of(web); string(o.Spec.History) != "new" || len(o.Spec.Forecast) != 0 {
+			t.Errorf("%+v", o.Spec)
 		}
 		if w.total(t, "writes_total", resultOversized) != 1 || len(w.logged()) != 1 {
 			t.Errorf("the log:\n%s", strings.Join(w.logged(), "\n"))
@@ -568,8 +608,8 @@ func TestNextLeadersCheckpointIsLeft(t *testing.T) {
 		w.takeAllOf(t, []observe.Key{web})
 		w.store.replaced(checkpoint(web, uidOf(web), "the next leader's", "", time.Now()))
 		stop()
-		if o := w.store.of(web); string(o.Status.History) != "the next leader's" || w.store.count("get") != 0 {
-			t.Errorf("%q is replaced", o.Status.History)
+		if o := w.store.of(web); string(o.Spec.History) != "the next leader's" || w.store.count("get") != 0 {
+			t.Errorf("%q is replaced", o.Spec.History)
 		}
 	})
 }

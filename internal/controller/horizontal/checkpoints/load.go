@@ -84,9 +84,11 @@ func check(c *plimsollv1alpha1.AutoscalerCheckpoint) (key observe.Key, problem s
 	if kubecheckpoints.NameOf(key).Name != c.Name {
 		return key, resultMisnamed
 	}
-	if len(c.Status.History) > plimsollv1alpha1.MaxHistoryBytes ||
-		len(c.Status.Forecast) > plimsollv1alpha1.MaxForecastBytes {
+	switch history, forecast := len(c.Spec.History), len(c.Spec.Forecast); {
+	case history > plimsollv1alpha1.MaxHistoryBytes, forecast > plimsollv1alpha1.MaxForecastBytes:
 		return key, resultOversized
+	case history == 0 && forecast == 0:
+		return key, resultEmpty
 	}
 	return key, ""
 }
@@ -97,7 +99,7 @@ func (k *Keeper) add(key observe.Key, c *plimsollv1alpha1.AutoscalerCheckpoint) 
 	isKnown := k.config.IsKnown(key, uid)
 	now := time.Now()
 	one := kept{uid: uid, version: c.ResourceVersion, saved: Saved{
-		Data: Data{History: c.Status.History, Forecast: c.Status.Forecast}, SavedAt: c.Status.SavedAt.Time,
+		Data: Data{History: c.Spec.History, Forecast: c.Spec.Forecast}, SavedAt: c.Spec.LastUpdateTime.Time,
 	}}
 	k.mu.Lock()
 	defer k.mu.Unlock()

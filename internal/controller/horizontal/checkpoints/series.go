@@ -18,6 +18,7 @@ const (
 	resultForeign    = "foreign_uid"
 	resultUnreadable = "unreadable"
 	resultMisnamed   = "misnamed"
+	resultEmpty      = "empty"
 	resultTooMany    = "too_many"
 	resultFuture     = "future"
 	resultListFailed = "list_failed"
@@ -51,8 +52,8 @@ func newSeries(registerer prometheus.Registerer) (*series, error) {
 	if err := plimsollseries.Register(registerer, &s.writes); err != nil {
 		return nil, err
 	}
-	for _, result := range []string{resultRestored, resultForeign, resultUnreadable, resultMisnamed, resultTooMany,
-		resultFuture, resultListFailed, resultOversized} {
+	for _, result := range []string{resultRestored, resultForeign, resultUnreadable, resultMisnamed, resultEmpty,
+		resultTooMany, resultFuture, resultListFailed, resultOversized} {
 		s.reads.WithLabelValues(result)
 	}
 	for _, result := range []string{resultSuccess, resultRefused, resultFailure, resultOversized} {

@@ -98,11 +98,11 @@ func objectOf(e *entry, data *Data) *plimsollv1alpha1.AutoscalerCheckpoint {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: name.Namespace, Name: name.Name, OwnerReferences: []metav1.OwnerReference{owner},
 		},
-		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{Autoscaler: plimsollv1alpha1.CheckpointedAutoscaler{
-			Kind: owner.Kind, Name: owner.Name, UID: owner.UID,
-		}},
-		Status: plimsollv1alpha1.AutoscalerCheckpointStatus{
-			SavedAt: metav1.Now(), History: data.History, Forecast: data.Forecast,
+		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{
+			Autoscaler: plimsollv1alpha1.CheckpointedAutoscaler{
+				Kind: owner.Kind, Name: owner.Name, UID: owner.UID,
+			},
+			LastUpdateTime: metav1.Now(), History: data.History, Forecast: data.Forecast,
 		},
 	}
 }

@@ -89,6 +89,6 @@ func sameZone(a, b *time.Location) bool { return a.String() == b.String() }
 // Always returns a schedule that is always in force.
 func Always(least int32) plimsollv1alpha1.Schedule {
 	return plimsollv1alpha1.Schedule{
-		Name: "always", Start: "* * * * *", TimeZone: "Etc/UTC", DurationSeconds: ptr.To[int64](120), MinReplicas: &least,
+		Name: "always", Start: "* * * * *", TimeZone: "Etc/UTC", DurationSeconds: ptr.To[int32](120), MinReplicas: &least,
 	}
 }

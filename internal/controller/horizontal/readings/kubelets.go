@@ -51,7 +51,7 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 	if now == nodeUnreadable {
 		result.nodesUnread = err.Error()
 		if u := d.Scratch.view.Unreadable(); u.Pods > 0 {
-			result.nodesUnread = u.String() // The error is that of the first node.
+			result.nodesUnread = u.String() // The error names the first node alone.
 		}
 	}
 	last := d.Record.fallback

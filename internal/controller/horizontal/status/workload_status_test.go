@@ -54,7 +54,7 @@ func TestStatusFollowsRamp(t *testing.T) {
 		object := horizontaltest.WorkloadOf(horizontaltest.Externally(w.Web("web", 10)))
 		w.ExternalValue = func(context.Context) (int64, error) { return 1000, nil }
 		object.Spec.Schedules = []plimsollv1alpha1.Schedule{{
-			Name: "later", Start: "0 2 * * *", DurationSeconds: ptr.To[int64](3600), MinReplicas: ptr.To[int32](9),
+			Name: "later", Start: "0 2 * * *", DurationSeconds: ptr.To[int32](3600), MinReplicas: ptr.To[int32](9),
 			RampSeconds: ptr.To[int32](7200),
 		}}
 		api.Put(object)

@@ -53,7 +53,7 @@ type Contest struct {
 	// isAdded is set while the object exists, isCounted while the series of states counts it under state. isForgotten is
 	// set for good once it has been deleted: an object of the same name has a Contest of its own.
 	isAdded, isCounted, isForgotten bool
-	state              State
+	state                           State
 	// junior is the last write of another installation that must leave the object alone; juniorReported is the time of the
 	// last event about it.
 	junior         acting.Write
@@ -232,7 +232,7 @@ func (d *Detector) state(
 ) (state State, until time.Time, hasBegun bool) {
 	d.mu.Lock()
 	if !c.isAdded {
-		// The decision came before the informer's event, or the event before the last object of this name was forgotten.
+		// The informer has not reported the object yet, or it did before the previous object of this name was forgotten.
 		d.addLocked(c, autoscaler)
 	}
 	wasActing, wasContested := c.object.IsActing(), c.object.IsContested()

@@ -20,8 +20,7 @@ import (
 type findingChecks struct {
 	// sampled is when its containers last had samples, or last did not run.
 	sampled time.Time
-	// effective is when all its policies last had an effect, or could not be checked.
-	effective time.Time
+	effect  status.PolicyEffect
 	// contended has the containers that get less CPU than they need.
 	contended cpucontention.Contended
 }
@@ -29,6 +28,8 @@ type findingChecks struct {
 // workloadFacts are the inputs of the checks in one pass.
 type workloadFacts struct {
 	VPA *vpav1.VerticalPodAutoscaler
+	// Policies are those of its containers.
+	Policies []vertical.ContainerPolicy
 	// SharedTarget is its message from sharedTargets.
 	SharedTarget string
 	// Containers are those of its pods; empty without pods.
@@ -56,11 +57,7 @@ func (c *findingChecks) Of(now time.Time, f workloadFacts, o *recommend.Observat
 		{Kind: status.CPUContended, Message: c.contended.Message()},
 		status.FindMissing(now.Sub(c.sampled), f.Interval),
 	}
-	ineffective, isKnown := status.FindIneffective(observevertical.PoliciesOf(&f.VPA.Spec), f.Containers)
-	if c.effective.IsZero() || !isKnown || ineffective.Message == "" {
-		c.effective = now
-	}
-	if isKnown && (ineffective.Message == "" || now.Sub(c.effective) >= status.IneffectiveFor) {
+	if ineffective, isFound := c.effect.Find(now, f.Policies, f.Containers); isFound {
 		found = append(found, ineffective)
 	}
 	return found

@@ -262,8 +262,8 @@ func (p *passes) decide(now time.Time, w *work, ooms []recommend.OOM) {
 		o.Conflicts, o.SkipsConflicts = p.config.Conflicts(w.object, names), p.config.SkipsConflicts
 	}
 	o.Findings = w.track.checks.Of(now, workloadFacts{
-		VPA: w.object, SharedTarget: w.track.sharedTarget, Containers: w.containers, IsRunning: w.isRunning,
-		Interval: p.config.Interval,
+		VPA: w.object, Policies: w.policy.Containers, SharedTarget: w.track.sharedTarget, Containers: w.containers,
+		IsRunning: w.isRunning, Interval: p.config.Interval,
 	}, &o)
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
 	w.decision, w.track.state = decision, state

@@ -1,14 +1,12 @@
 package recommender
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
@@ -65,12 +63,12 @@ func (r *recommendations) set(outcomes []outcomeOfPass) {
 func (o *outcomeOfPass) container(at int) listedContainer {
 	rec := &o.Decision.Recommendations[at]
 	one := listedContainer{namespace: o.VPA.Namespace, vpa: o.VPA.Name, name: rec.Container, target: rec.Target}
-	trace := slices.IndexFunc(o.Decision.Traces, func(t recommend.Trace) bool { return t.Container == rec.Container })
-	if trace < 0 {
+	trace := o.Decision.TraceOf(rec.Container)
+	if trace == nil {
 		return one
 	}
 	for r := range vertical.Resource(vertical.Resources) {
-		e := &o.Decision.Traces[trace].Estimates[r][estimate.Target]
+		e := &trace.Estimates[r][estimate.Target]
 		one.capped[r] = e.Capped < e.Rounded
 	}
 	return one

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
@@ -59,6 +60,11 @@ func TestRefusalOfANode(t *testing.T) {
 			r.passOnce()
 			if resizes != tt.resizes || len(r.evicted) != tt.evicted {
 				t.Errorf("%d resizes and %q evicted, want %d and %d", resizes, r.evicted, tt.resizes, tt.evicted)
+			}
+			isRefused := tt.message == static && !tt.isOnAnotherNode
+			u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})
+			if u == nil || u.KubeletRefusals["node"].StaticCPU != isRefused {
+				t.Errorf("plimsoll explain reads %+v, want a static CPU manager: %t", u, isRefused)
 			}
 			if tt.reason != "" {
 				if got := r.reasonsOf("web"); len(got) != 1 || got[0] != "True "+tt.reason {

@@ -51,6 +51,12 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical
 			u.Requested = map[string]vertical.Amounts{}
 		}
 		u.Requested[name] = node.Others
+		if refusals := snapshotvertical.RefusalsOf(&node); refusals != (snapshotvertical.KubeletRefusals{}) {
+			if u.KubeletRefusals == nil {
+				u.KubeletRefusals = map[string]snapshotvertical.KubeletRefusals{}
+			}
+			u.KubeletRefusals[name] = refusals
+		}
 	}
 	return u
 }

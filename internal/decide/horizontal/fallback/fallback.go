@@ -189,8 +189,8 @@ func identify(s *source.Spec) string {
 	return strings.TrimRight(strings.Join(parts, "/"), "/")
 }
 
-// Asks says what a fallback asks for at the current count: "asks for 6", or which policy keeps that count. A reader of
-// the spec finds that number in it.
+// Asks describes the proposal of a fallback at the current count: "asks for 6", or that its policy keeps the current
+// count, with the number of the spec that the policy compares it with.
 func Asks(f *source.Fallback, current int32) string {
 	if replicas := f.ReplicasAt(current); f.Policy == source.Static || replicas != current {
 		return fmt.Sprintf("asks for %d", replicas)

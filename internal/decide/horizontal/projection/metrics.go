@@ -30,16 +30,12 @@ func Plain(d *horizontal.Decision, r *metric.Result) int32 {
 // the index of a metric: that one if it lost because of the limit, or else the winner.
 func ofProposal(d *horizontal.Decision) (limit Limit, index int) {
 	winner := d.Winner()
-	index, most := -1, winner.Replicas
+	index, most, isBeaten := winner.Index, winner.Replicas, false
 	for i := range d.Metrics {
 		r := &d.Metrics[i]
 		if plain := Plain(d, r); r.Failure == nil && !r.Pending && plain > most {
-			index, most = i, plain
+			index, most, isBeaten = i, plain, true
 		}
-	}
-	isBeaten := index >= 0
-	if !isBeaten {
-		index = winner.Index
 	}
 	switch {
 	case !isBeaten && winner.Source != proposal.Metric:

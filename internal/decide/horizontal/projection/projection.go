@@ -46,8 +46,8 @@ type Projection struct {
 	Steps []Step
 	// Settled is set if the count stays after the steps, as long as the proposal does.
 	Settled bool
-	// Lower is the earliest decrease of the count if no replicas are proposed from now on, and At the moment after which a
-	// decision comes to it; nil if it cannot fall, or if HeldUpBy holds it whatever the load is. It follows from the
+	// Lower is the earliest decrease of the count if no replicas are proposed from now on. The first decision after its At
+	// makes it. It is nil if the count cannot fall, or if HeldUpBy keeps it whatever the load is. It follows from the
 	// state, and does not depend on when decisions are made.
 	Lower *Step
 }

@@ -27,9 +27,9 @@ func (d reported) extend(r *Report) {
 	}
 }
 
-// reportRefusal reports why the object does not act. To be beside the autoscaler that acts is the purpose of a preview,
-// as in each migration: that is no fault. Nor is it one where it is expected. A target that cannot be read is a fault all
-// the same, whose condition stays.
+// reportRefusal reports why the object does not act. Another autoscaler of the target is no fault beside a preview,
+// which is compared with it, as in each migration, and where it is expected: AbleToScale is True then. If the target
+// cannot be read, AbleToScale is False for that reason.
 func (d reported) reportRefusal(r *Report) {
 	isPreview := d.Policy.WorkloadAutoscaler.Mode == mode.Preview
 	isBeside := d.Refusal.Reason == AnotherAutoscaler

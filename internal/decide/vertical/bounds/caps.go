@@ -63,14 +63,13 @@ func Changed(before, after []vertical.Recommendation, by Action) []Cap {
 	var caps []Cap
 	for i := range after {
 		rec := &after[i]
-		was, ok := vertical.RecommendationOf(before, rec.Container)
+		var from vertical.Amounts
+		if was, ok := vertical.RecommendationOf(before, rec.Container); ok {
+			from = was.Target
+		}
 		for r := range vertical.Resource(vertical.Resources) {
-			to, has := rec.Target.Get(r)
-			from, had := vertical.Amount(0), false
-			if ok {
-				from, had = was.Target.Get(r)
-			}
-			if to != from || has != had {
+			if rec.Target.Differs(from, r) {
+				to, has := rec.Target.Get(r)
 				caps = append(caps, Cap{Container: rec.Container, Resource: r, Action: by, To: to, IsRemoved: !has})
 			}
 		}

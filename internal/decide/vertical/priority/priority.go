@@ -147,9 +147,7 @@ func unchanged(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 			continue
 		}
 		for r := range vertical.Resource(vertical.Resources) {
-			target, wants := rec.Target.Get(r)
-			request, has := container.Requests.Get(r)
-			if wants && (!has || request != target) {
+			if _, wants := rec.Target.Get(r); wants && rec.Target.Differs(container.Requests, r) {
 				return false
 			}
 		}

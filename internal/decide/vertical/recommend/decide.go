@@ -29,6 +29,16 @@ type Decision struct {
 	Discarded []Discarded
 }
 
+// TraceOf returns the trace of a container; nil if it has none.
+func (d *Decision) TraceOf(container string) *Trace {
+	for i := range d.Traces {
+		if t := &d.Traces[i]; t.Container == container {
+			return t
+		}
+	}
+	return nil
+}
+
 // Trace has the steps of a container's recommendation.
 type Trace struct {
 	estimate.Trace

@@ -211,16 +211,11 @@ func changed(pod *vertical.Pod, after []vertical.Resized) (differs [vertical.Res
 	for i := range after {
 		before := pod.Containers[i].Spec
 		for r := range vertical.Resource(vertical.Resources) {
-			differs[r] = differs[r] || differ(before.Requests, after[i].Requests, r) || differ(before.Limits, after[i].Limits, r)
+			differs[r] = differs[r] || before.Requests.Differs(after[i].Requests, r) ||
+				before.Limits.Differs(after[i].Limits, r)
 		}
 	}
 	return differs
-}
-
-func differ(a, b vertical.Amounts, r vertical.Resource) bool {
-	x, hasX := a.Get(r)
-	y, hasY := b.Get(r)
-	return x != y || hasX != hasY
 }
 
 // qosClass returns the quality of service class that the pod would have. If the pod as a whole has resources, these
@@ -283,7 +278,7 @@ func total(pod *vertical.Pod, containers []vertical.Resized) vertical.Resized {
 // changes. The kubelet compares with the container's present resources.
 func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
 	for r := range vertical.Resource(vertical.Resources) {
-		if c.Restarts[r] && (differ(c.Requests, after.Requests, r) || differ(c.Limits, after.Limits, r)) {
+		if c.Restarts[r] && (c.Requests.Differs(after.Requests, r) || c.Limits.Differs(after.Limits, r)) {
 			return true
 		}
 	}
@@ -295,7 +290,7 @@ func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
 func changesSwapping(pod *vertical.Pod, after []vertical.Resized) bool {
 	for i := range after {
 		c := &pod.Containers[i]
-		if !c.Restarts[vertical.Memory] && differ(c.Spec.Requests, after[i].Requests, vertical.Memory) &&
+		if !c.Restarts[vertical.Memory] && c.Spec.Requests.Differs(after[i].Requests, vertical.Memory) &&
 			(maySwap(pod, c.Spec) || maySwap(pod, after[i])) {
 			return true
 		}

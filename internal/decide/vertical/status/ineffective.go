@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// IneffectiveFor is how long policies must have no effect for a condition: a rollout may be about to add a container.
-const IneffectiveFor = time.Minute
+// ineffectiveFor is how long policies must have no effect for a condition: a rollout may be about to add a container.
+const ineffectiveFor = time.Minute
 
 // Containers are the names of the containers of a workload's pods.
 type Containers struct {
@@ -53,4 +53,20 @@ func FindIneffective(policies []vertical.ContainerPolicy, c Containers) (f Findi
 	}
 	f.Message = strings.Join(why, "; ")
 	return f, true
+}
+
+// PolicyEffect has when the policies of an object last had an effect. The zero value is for a new object.
+type PolicyEffect struct {
+	// last is when all of them had an effect, or could not be checked.
+	last time.Time
+}
+
+// Find is FindIneffective for one check of several. It returns false, too, while the policies have not been without
+// effect for long enough.
+func (e *PolicyEffect) Find(now time.Time, policies []vertical.ContainerPolicy, c Containers) (Finding, bool) {
+	f, isKnown := FindIneffective(policies, c)
+	if e.last.IsZero() || !isKnown || f.Message == "" {
+		e.last = now
+	}
+	return f, isKnown && (f.Message == "" || now.Sub(e.last) >= ineffectiveFor)
 }

@@ -2,6 +2,7 @@ package status
 
 import (
 	"testing"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
@@ -45,5 +46,35 @@ func TestFindIneffective(t *testing.T) {
 				t.Errorf("%q, known: %t, want %q", got.Message, isKnown, tt.want)
 			}
 		})
+	}
+}
+
+// TestPolicyEffect: policies are found once they have been without effect for a minute since the last check with one,
+// and no longer from the first check on in which they have an effect. While there are no pods, nothing is found.
+func TestPolicyEffect(t *testing.T) {
+	misspelt := []vertical.ContainerPolicy{{Container: "ap", Controlled: vertical.Controls()}}
+	without, with := Containers{Sized: []string{"app"}}, Containers{Sized: []string{"app", "ap"}}
+	start := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
+	var effect PolicyEffect
+	for _, step := range []struct {
+		after           time.Duration
+		pods            Containers
+		isFound, isTrue bool
+		why             string
+	}{
+		{0, without, false, false, "the first check of the object"},
+		{59 * time.Second, without, false, false, "less than a minute"},
+		{time.Minute, without, true, true, "a minute"},
+		{90 * time.Second, with, true, false, "a pod has the container"},
+		{140 * time.Second, without, false, false, "50 s after that"},
+		{150 * time.Second, without, true, true, "a minute after that"},
+		{160 * time.Second, Containers{}, false, false, "no pods"},
+		{200 * time.Second, without, false, false, "40 s after there were none"},
+		{220 * time.Second, without, true, true, "a minute after there were none"},
+	} {
+		f, isFound := effect.Find(start.Add(step.after), misspelt, step.pods)
+		if isFound != step.isFound || isFound && (f.Message != "") != step.isTrue || f.Kind != ConfigIneffective {
+			t.Errorf("after %s, %s: %+v, %t", step.after, step.why, f, isFound)
+		}
 	}
 }

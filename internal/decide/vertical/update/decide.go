@@ -144,8 +144,7 @@ func leftOut(pod *vertical.Pod, fitted []vertical.Recommendation) []bounds.Cap {
 			continue
 		}
 		for r := range vertical.Resource(vertical.Resources) {
-			request, has := c.Requests.Get(r)
-			if target, wants := rec.Target.Get(r); wants && (!has || request != target) {
+			if _, wants := rec.Target.Get(r); wants && rec.Target.Differs(c.Requests, r) {
 				caps = append(caps, bounds.Cap{Container: c.Name, Resource: r, Action: bounds.NotObserved, IsRemoved: true})
 			}
 		}

@@ -182,6 +182,6 @@ type Verdict struct {
 	fitted []vertical.Recommendation
 }
 
-// Fitted returns the recommendation within the bounds for this pod, with which its requests were compared; nil if they
-// were not.
+// Fitted returns the recommendations, within the bounds for this pod, with which its requests were compared; nil if the
+// requests were not compared.
 func (v *Verdict) Fitted() []vertical.Recommendation { return v.fitted }

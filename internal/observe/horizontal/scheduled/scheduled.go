@@ -29,7 +29,7 @@ func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, fie
 		if err != nil {
 			return out, append(errs, err)
 		}
-		// With notAfter it is one long schedule.
+		// With notAfter such a schedule is in force without a break until then.
 		if out.End = end; errs == nil && s.NotAfter == nil && haveSameTimes(start, end) {
 			errs = append(errs, field.Invalid(path.Child("end"), s.End,
 				"must not have the times of start, "+s.Start+": without notAfter the schedule would never end"))

@@ -70,7 +70,7 @@ func TestOneLongSchedule(t *testing.T) {
 // not stop its object.
 func TestNoStartBetweenDates(t *testing.T) {
 	none := scheduleOf(t, &plimsollv1alpha1.Schedule{
-		Name: "a", Start: "0 0 1 1 *", DurationSeconds: ptr.To[int64](3600), MinReplicas: ptr.To[int32](5),
+		Name: "a", Start: "0 0 1 1 *", DurationSeconds: ptr.To[int32](3600), MinReplicas: ptr.To[int32](5),
 		NotBefore: date(t, "2026-12-24T00:00:00Z"), NotAfter: date(t, "2026-12-25T00:00:00Z"),
 	})
 	for at, last := date(t, "2026-12-23T00:00:00Z").Time, date(t, "2027-01-02T00:00:00Z").Time; at.Before(last); {

@@ -27,8 +27,8 @@ type ExternalScaler struct {
 	Timeout time.Duration
 	// IsPushed is true if the scaler may push its activity.
 	IsPushed bool
-	// IsScaler is true for a metric of type Scaler. It has no address: plimsoll-scalers reads it.
-	IsScaler bool
+	// FromPlimsollScalers is true for a metric of type Scaler: the server is plimsoll-scalers, and there is no Address.
+	FromPlimsollScalers bool
 }
 
 // externalScalerTimeout is the Timeout of a metric of type ExternalScaler.
@@ -68,7 +68,7 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 
 // identity identifies the measured value, without the settings of reading it.
 func (e *ExternalScaler) identity() string {
-	if e.IsScaler {
+	if e.FromPlimsollScalers {
 		return identity("Scaler", e.Metadata.text, e.MetricName)
 	}
 	return identity("ExternalScaler", e.Address, e.Metadata.text, e.MetricName)

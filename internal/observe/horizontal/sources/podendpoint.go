@@ -19,7 +19,7 @@ type PodEndpoint struct {
 	Port     uint16
 	// Path begins with a slash, and may have a query.
 	Path string
-	// IsTLS reports that the scheme is https.
+	// IsTLS reports that the scheme is HTTPS.
 	IsTLS       bool
 	TLS         TLS
 	Credentials Credentials
@@ -68,7 +68,7 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	case plimsollv1alpha1.HTTPSScheme:
 		p.IsTLS = true
 	default:
-		return PodEndpoint{}, fmt.Errorf("scheme: %q is neither http nor https", m.Scheme)
+		return PodEndpoint{}, fmt.Errorf("scheme: %q is neither HTTP nor HTTPS", m.Scheme)
 	}
 	switch m.ValueType {
 	case plimsollv1alpha1.GaugeValueType:
@@ -126,19 +126,20 @@ const MaxPages = 10
 
 // CheckPages refuses the first metric that is on one page too many.
 func CheckPages(specs []Spec, path *field.Path) field.ErrorList {
-	pages, first := map[PodEndpoint]struct{}{}, -1
+	pages := map[PodEndpoint]struct{}{}
+	var refused *field.Path
 	for i, spec := range specs {
 		if spec.PodEndpoint == nil {
 			continue
 		}
-		if pages[spec.PodEndpoint.Page()] = struct{}{}; first < 0 && len(pages) > MaxPages {
-			first = i
+		if pages[spec.PodEndpoint.Page()] = struct{}{}; refused == nil && len(pages) > MaxPages {
+			refused = path.Index(i).Child("podEndpoint")
 		}
 	}
-	if first < 0 {
+	if refused == nil {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path.Index(first).Child("podEndpoint"), field.OmitValueType{}, fmt.Sprintf(
+	return field.ErrorList{field.Invalid(refused, field.OmitValueType{}, fmt.Sprintf(
 		"the metrics of type PodEndpoint are on %d pages of each pod, which differ in port, path, scheme, credentials, "+
 			"tlsConfig or timeoutSeconds: at most %d", len(pages), MaxPages))}
 }

@@ -37,7 +37,8 @@ func ScalerOf(name string, m *plimsollv1alpha1.ScalerMetricSource) (ExternalScal
 		return ExternalScaler{}, err
 	}
 	return ExternalScaler{
-		IsScaler: true, MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval, Timeout: timeout,
+		FromPlimsollScalers: true, MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
+		Timeout: timeout,
 		Metadata: newMetadata(map[string]string{metricKey: name, scalerKey: encode(scalerText{
 			Type: m.Type, Metadata: m.Metadata, AuthenticationRef: m.AuthenticationRef,
 		})}),

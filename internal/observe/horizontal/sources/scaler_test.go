@@ -25,7 +25,8 @@ func TestScalerOf(t *testing.T) {
 	if got := e.Metadata.Map(); len(got) != 2 || got["metric"] != "queue" || got["scaler"] != want {
 		t.Errorf("got %q", got)
 	}
-	if e.Interval != 30*time.Second || e.Timeout != 10*time.Second || !e.IsScaler || e.Address != "" || e.IsPushed {
+	if e.Interval != 30*time.Second || e.Timeout != 10*time.Second || !e.FromPlimsollScalers || e.Address != "" ||
+		e.IsPushed {
 		t.Errorf("got %+v", e)
 	}
 	m.IntervalSeconds, m.TimeoutSeconds = ptr.To[int32](1), ptr.To[int32](2)

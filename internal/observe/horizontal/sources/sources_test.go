@@ -206,6 +206,41 @@ func TestPlaintextWithTLS(t *testing.T) {
 	}
 }
 
+// TestEmptyTLSConfig: an empty tlsConfig means the same as none, with and without TLS.
+func TestEmptyTLSConfig(t *testing.T) {
+	equal := func(what string, of func(*plimsollv1alpha1.TLSConfig) (any, error)) {
+		t.Helper()
+		without, err := of(nil)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if empty, err := of(&plimsollv1alpha1.TLSConfig{}); err != nil || empty != without {
+			t.Errorf("%s: %+v, %v; without tlsConfig %+v", what, empty, err, without)
+		}
+	}
+	for _, transport := range []plimsollv1alpha1.Transport{"", plimsollv1alpha1.PlaintextTransport, plimsollv1alpha1.TLSTransport} {
+		equal("externalScaler with transport "+string(transport), func(c *plimsollv1alpha1.TLSConfig) (any, error) {
+			m := scaler()
+			m.Transport, m.TLSConfig = transport, c
+			return sources.ExternalScalerOf(&m)
+		})
+	}
+	for _, scheme := range []plimsollv1alpha1.Scheme{"", plimsollv1alpha1.HTTPScheme, plimsollv1alpha1.HTTPSScheme} {
+		equal("podEndpoint with scheme "+string(scheme), func(c *plimsollv1alpha1.TLSConfig) (any, error) {
+			m := podEndpoint()
+			m.Scheme, m.TLSConfig = scheme, c
+			return sources.PodEndpointOf(&m)
+		})
+	}
+	for _, address := range []string{"http://prometheus:9090", "https://prometheus:9090"} {
+		equal("prometheus at "+address, func(c *plimsollv1alpha1.TLSConfig) (any, error) {
+			m := prometheus()
+			m.ServerAddress, m.TLSConfig = address, c
+			return sources.PrometheusOf(&m)
+		})
+	}
+}
+
 func TestCredentials(t *testing.T) {
 	key := func(key string) plimsollv1alpha1.SecretKeySelector {
 		return plimsollv1alpha1.SecretKeySelector{Name: "secret", Key: key}

@@ -32,7 +32,7 @@ func (w *Decided) why() string { return cut(w.fullWhy(), widestWhy) }
 func (w *Decided) fullWhy() string {
 	refusal, m := w.Decision.Refusal, w.mode()
 	isNoScale := w.Decision.Branch == horizontal.BranchNoScale
-	// A preview may be beside another autoscaler, and a target that cannot be read says more than that.
+	// Another autoscaler is no reason beside a preview; and that the target cannot be read is the better reason.
 	isBehind := refusal.Reason == statusreport.AnotherAutoscaler && (m == mode.Preview || isNoScale)
 	switch {
 	case refusal.Reason != "" && !isBehind:

@@ -65,8 +65,8 @@ func TestWhy(t *testing.T) {
 	down := metric.Reading{Error: "no such server"}
 	contradicting := func(s *spec) {
 		s.Schedules = []plimsollv1alpha1.Schedule{
-			{Name: "office", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MinReplicas: ptr.To[int32](8)},
-			{Name: "freeze", Start: "@daily", DurationSeconds: ptr.To[int64](86400), MaxReplicas: ptr.To[int32](4)},
+			{Name: "office", Start: "@daily", DurationSeconds: ptr.To[int32](86400), MinReplicas: ptr.To[int32](8)},
+			{Name: "freeze", Start: "@daily", DurationSeconds: ptr.To[int32](86400), MaxReplicas: ptr.To[int32](4)},
 		}
 	}
 	for want, c := range map[string]struct {
@@ -137,7 +137,7 @@ func TestWhyFits(t *testing.T) {
 	}
 	scheduled := func(s *spec) {
 		s.Schedules = []plimsollv1alpha1.Schedule{
-			{Name: long, Start: "@daily", DurationSeconds: ptr.To[int64](86400), MinReplicas: ptr.To[int32](8)},
+			{Name: long, Start: "@daily", DurationSeconds: ptr.To[int32](86400), MinReplicas: ptr.To[int32](8)},
 		}
 	}
 	withMode := func(m plimsollv1alpha1.Mode) func(*spec) { return func(s *spec) { s.Mode = m } }

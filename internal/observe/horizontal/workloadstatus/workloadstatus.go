@@ -118,7 +118,7 @@ func (w *Decided) limit() *plimsollv1alpha1.Limit {
 	if limit == projection.None {
 		return nil
 	}
-	return &plimsollv1alpha1.Limit{Name: limitWord(limit), Message: limit.String()}
+	return &plimsollv1alpha1.Limit{Reason: limitWord(limit), Message: limit.String()}
 }
 
 func (w *Decided) next() *plimsollv1alpha1.Next {

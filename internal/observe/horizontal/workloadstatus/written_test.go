@@ -29,7 +29,7 @@ func TestEachFieldIsWritten(t *testing.T) {
 	scheduled := func(s *spec) {
 		s.MaxReplicas = 5
 		s.Schedules = []plimsollv1alpha1.Schedule{
-			{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int64](3 * 86400), MinReplicas: ptr.To[int32](4),
+			{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int32](3 * 86400), MinReplicas: ptr.To[int32](4),
 				NotAfter: ptr.To(metav1.NewTime(noon.Add(time.Hour)))},
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 			known.total = isOff(source.Prometheus)
 		case spec.ExternalScaler != nil && s.Scalers != nil:
 			known.total = s.Scalers.Latest(now, q.Key, spec.ExternalScaler)
-		case spec.ExternalScaler != nil && spec.ExternalScaler.IsScaler:
+		case spec.ExternalScaler != nil && spec.ExternalScaler.FromPlimsollScalers:
 			known.total = isOff(source.Scaler)
 		case spec.ExternalScaler != nil:
 			known.total = isOff(source.ExternalScaler)

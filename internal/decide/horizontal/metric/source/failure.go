@@ -139,7 +139,7 @@ func (s *Spec) Fail(text string) *Failure {
 	return f
 }
 
-// Bare returns a message of a failure without the prefixes that say which metric it is of.
+// Bare returns the message of a failure without the prefixes that name the metric.
 func (s *Spec) Bare(message string) string {
 	if s.GivenName != "" {
 		message = strings.TrimPrefix(message, s.Describe(divergence.None)+": ")

@@ -119,8 +119,8 @@ func checkpointOf(
 			APIVersion: plimsollv1alpha1.SchemeGroupVersion.String(), Kind: plimsollv1alpha1.CheckpointKind,
 		},
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
-		Status: plimsollv1alpha1.AutoscalerCheckpointStatus{
-			SavedAt: metav1.Now(), History: history, Forecast: forecasts,
+		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{
+			LastUpdateTime: metav1.Now(), History: history, Forecast: forecasts,
 		},
 	}
 	of := &c.Spec.Autoscaler

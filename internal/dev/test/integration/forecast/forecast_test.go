@@ -176,10 +176,12 @@ func save(t *testing.T, o *workloads.Autoscalers, of *plimsollv1alpha1.WorkloadA
 	}
 	checkpoint := &plimsollv1alpha1.AutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
-		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{Autoscaler: plimsollv1alpha1.CheckpointedAutoscaler{
-			Kind: "WorkloadAutoscaler", Name: of.Name, UID: of.UID,
-		}},
-		Status: plimsollv1alpha1.AutoscalerCheckpointStatus{SavedAt: metav1.Now(), Forecast: learnt},
+		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{
+			Autoscaler: plimsollv1alpha1.CheckpointedAutoscaler{
+				Kind: "WorkloadAutoscaler", Name: of.Name, UID: of.UID,
+			},
+			LastUpdateTime: metav1.Now(), Forecast: learnt,
+		},
 	}
 	if _, err := client.Create(t.Context(), checkpoint); err != nil {
 		t.Fatal(err)

@@ -142,11 +142,11 @@ func TestHistoryOutlivesTheController(t *testing.T) {
 	awaitHistory(t, s, p, beginsAfter(began))
 	p.Stop(t.Context())
 	first := saved(t, s)
-	history, err := decode(first.Status.History)
+	history, err := decode(first.Spec.History)
 	if err != nil || first.Spec.Autoscaler.UID != s.HPA("web").UID || first.OwnerReferences[0].UID != s.HPA("web").UID {
 		t.Fatalf("%+v: %v", first, err)
 	}
-	if err := forecast.New().UnmarshalBinary(first.Status.Forecast); err != nil {
+	if err := forecast.New().UnmarshalBinary(first.Spec.Forecast); err != nil {
 		t.Errorf("what the forecast has learnt: %v", err)
 	}
 	since, _ := history.First()

@@ -52,7 +52,7 @@ func TestDefaults(t *testing.T) {
 	whole := web()
 	whole.Spec.Behavior = &plimsollv1alpha1.Behavior{}
 	whole.Spec.Schedules = []plimsollv1alpha1.Schedule{
-		{Name: "day", Start: "0 8 * * mon-fri", DurationSeconds: ptr.To[int64](60), MinReplicas: ptr.To[int32](2)}}
+		{Name: "day", Start: "0 8 * * mon-fri", DurationSeconds: ptr.To[int32](60), MinReplicas: ptr.To[int32](2)}}
 	whole.Spec.Metrics = []plimsollv1alpha1.MetricSpec{{
 		Name: "jobs", Type: plimsollv1alpha1.ExternalMetricSourceType, Fallback: &plimsollv1alpha1.Fallback{Replicas: ptr.To[int32](3)},
 		External: &plimsollv1alpha1.ExternalMetricSource{Metric: plimsollv1alpha1.MetricIdentifier{Name: "jobs"},
@@ -92,7 +92,7 @@ func TestTypedClient(t *testing.T) {
 	object := web()
 	object.Spec.Metrics = []plimsollv1alpha1.MetricSpec{}
 	object.Spec.Schedules = []plimsollv1alpha1.Schedule{
-		{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int64](60), MinReplicas: ptr.To[int32](2)}}
+		{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int32](60), MinReplicas: ptr.To[int32](2)}}
 	created, err := objects.Create(t.Context(), object, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func fullStatus(at metav1.Time) plimsollv1alpha1.WorkloadAutoscalerStatus {
 				{MetricIndex: 1, Status: "Invalid", Reason: "FetchFailed"},
 			},
 		},
-		Limit:           &plimsollv1alpha1.Limit{Name: "MinReplicas", Message: "4 replicas at least"},
+		Limit:           &plimsollv1alpha1.Limit{Reason: "MinReplicas", Message: "4 replicas at least"},
 		Next:            &plimsollv1alpha1.Next{Time: at, Reason: "ScheduleEnd"},
 		ActiveSchedules: []plimsollv1alpha1.ActiveSchedule{{Name: "day", Until: &at}},
 		Conditions: []metav1.Condition{

@@ -47,8 +47,8 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 	for source, patches := range map[string][]string{
 		"podEndpoint": {
 			`{}`, `{"tlsConfig":{}}`, `{"tlsConfig":{"insecureSkipVerify":false}}`, `{"port":8080}`, `{"port":65535,"path":"/stats/prometheus?usedonly&filter=a%2fb"}`,
-			`{"target":` + value + `}`, `{"valueType":"Gauge","nullValues":"Zero"}`, `{"scheme":"https","tlsConfig":{}}`,
-			`{"scheme":"https","tlsConfig":` + all + `,` + tokens + `}`, `{` + users + `}`,
+			`{"target":` + value + `}`, `{"valueType":"Gauge","nullValues":"Zero"}`, `{"scheme":"HTTPS","tlsConfig":{}}`,
+			`{"scheme":"HTTPS","tlsConfig":` + all + `,` + tokens + `}`, `{` + users + `}`,
 			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`, `{"metric":{"name":"hits","selector":{}}}`,
 			`{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"_a","operator":"NotIn","values":["/","",` + manyValues(253) + `]}]}}}`,
 			`{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"DoesNotExist","values":[]}]}}}`,
@@ -116,8 +116,8 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"1","averageUtilization":1}}`, ".target.averageUtilization", "may be set only where type is Utilization"},
 		{"podEndpoint", `{"target":{"type":"Value","averageValue":"1"}}`, ".target.value", "must be set where type is Value"},
 		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"0"}}`, ".target.averageValue", "should match"},
-		{"podEndpoint", `{"tlsConfig":{"caBundle":"UEVN"}}`, ".tlsConfig", "may be set only where scheme is https"},
-		{"podEndpoint", `{"scheme":"https","tlsConfig":{"serverName":""}}`, ".tlsConfig.serverName", "at least 1 chars"},
+		{"podEndpoint", `{"tlsConfig":{"caBundle":"UEVN"}}`, ".tlsConfig", "may be set only where scheme is HTTPS"},
+		{"podEndpoint", `{"scheme":"HTTPS","tlsConfig":{"serverName":""}}`, ".tlsConfig.serverName", "at least 1 chars"},
 		{"podEndpoint", `{"path":""}`, ".path", "at least 1 chars"},
 		{"podEndpoint", `{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a-b","operator":"Exists"}]}}}`,
 			".metric.selector.matchExpressions[0].key", "should match"},
@@ -257,7 +257,7 @@ func TestLargestOwnSourcesAreAccepted(t *testing.T) {
 	}
 	tls := `{"serverName":"` + strings.Repeat("s", 253) + `"}`
 	for source, patch := range map[string]string{
-		"podEndpoint": fmt.Sprintf(`{"port":"fifteen-is-long","path":%q,"scheme":"https","tlsConfig":%s,"metric":{"name":%q}}`,
+		"podEndpoint": fmt.Sprintf(`{"port":"fifteen-is-long","path":%q,"scheme":"HTTPS","tlsConfig":%s,"metric":{"name":%q}}`,
 			"/"+strings.Repeat("a", 1023), tls, strings.Repeat("m", 1024)),
 		"prometheus": fmt.Sprintf(`{"serverAddress":%q,"query":%q,"tenant":{"id":%q},"tlsConfig":%s}`,
 			"https://"+strings.Repeat("h", 498)+":65535", strings.Repeat("q", 4096), strings.Repeat("t", 256), tls),

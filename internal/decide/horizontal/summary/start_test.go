@@ -50,7 +50,8 @@ func TestFallbackPolicy(t *testing.T) {
 	checkSentences(t, map[string]Input{
 		"Stays at 5: jobs cannot be read (external metrics API: down); if jobs still cannot be read at 12:01:00, its " +
 			"fallback keeps the current count, at least 2.": played(&p, []int{0}, down()),
-		"Stays at 5: jobs cannot be read since 12:00:00, and its fallback keeps the current count, at least 2.": played(
+		"Stays at 5: jobs cannot be read since 12:00:00 (external metrics API: down), and its fallback keeps the current " +
+			"count, at least 2.": played(
 			&p, []int{0, 60}, down(), down()),
 	})
 }

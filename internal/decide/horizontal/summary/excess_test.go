@@ -274,7 +274,7 @@ func TestFailureText(t *testing.T) {
 		want    string
 	}{
 		"no samples": {cpu, "failed to get cpu utilization: unable to get metrics for resource cpu: no metrics returned from " +
-			"resource metrics API", "no metrics returned from resource metrics API"},
+			"resource metrics API", "metrics.k8s.io has no samples of the pods"},
 		"a request": {cpu, "failed to get cpu utilization: missing request for cpu in container app of Pod a",
 			"missing request for cpu in container app of Pod a"},
 		"own": {rate, `metric "requests": unable to get pod endpoint metric requests_total: unable to fetch metrics from ` +

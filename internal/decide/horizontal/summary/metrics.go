@@ -329,7 +329,8 @@ func (w *writer) byFallback(p proposal.Proposal) string {
 // beforeFallback is how many replicas there were before a fallback changed the count; empty if it has not, or if that
 // is not known.
 func (w *writer) beforeFallback(f *fallback.Active) string {
-	if f.From <= 0 || f.From == w.Current || w.Desired != w.Current {
+	isOfFallback := w.Desired == w.Current && w.Policy.Metrics[f.Metric].Fallback.Replicas == w.Current
+	if f.From <= 0 || f.From == w.Current || !isOfFallback {
 		return ""
 	}
 	return fmt.Sprintf("; before it there were %d", f.From)

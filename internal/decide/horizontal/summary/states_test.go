@@ -8,7 +8,6 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -31,25 +30,6 @@ func queued(replicas int32, n int64) horizontal.Observation {
 	return horizontal.Observation{
 		Target: horizontal.Target{SpecReplicas: replicas}, Pods: readyPods(int(replicas)),
 		Readings: []metric.Reading{{Series: []int64{1000 * n}}},
-	}
-}
-
-// TestForecastBehindAWindow: where a window keeps as many replicas as the forecast asks for, the sentence names the
-// forecast, and announces no fall at the end of the window.
-func TestForecastBehindAWindow(t *testing.T) {
-	p := queueOf(mode.Active)
-	p.Forecast.Mode = forecast.Active
-	p.DownscaleStabilization = 5 * time.Minute
-	for want, asks := range map[string]int32{
-		"Held at 6 until 12:05:00, then 2: queue asks for 2, but 6 was asked for at 12:00:00, and scaleDown takes the " +
-			"highest of the last 5 min.": 0,
-		"Stays at 6: the forecast asks for 6; queue asks for 2.": 6,
-	} {
-		in := played(&p, []int{0, 15}, queued(6, 60), queued(6, 15))
-		in.Decision.Forecast = forecast.Result{Reason: forecast.ReasonInUse, Replicas: asks}
-		if got := Of(in).Text; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
 	}
 }
 

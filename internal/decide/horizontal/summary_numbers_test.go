@@ -84,7 +84,7 @@ func (m maker) aboutFallback(s *situation) {
 
 // The numbers that a sentence names, with what they are of.
 var (
-	ofShared   = regexp.MustCompile(`is at .* on (\d+) (ready )?pods?, but would be at (.*?) % on all (\d+);`)
+	ofShared   = regexp.MustCompile(`is at .* on (\d+) (ready )?pods?, but would be at (?:less than )?(.*?) % on all (\d+);`)
 	ofRollout  = regexp.MustCompile(`as (a new pod|new pods) of a rollout`)
 	ofFallback = regexp.MustCompile(`before it there were (\d+)`)
 	ofSurge    = regexp.MustCompile(`^Stays at (\d+) \(raised by a surge at ([0-9:]+), (\d+) without it\)`)

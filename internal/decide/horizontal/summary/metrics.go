@@ -57,7 +57,7 @@ func (w *writer) limitedMetric(winner proposal.Proposal) string {
 // once they are ready.
 func (w *writer) isCarried(r *metric.Result) bool {
 	load := r.Ratio * float64(r.Counts.Counted+r.Counts.Unsampled)
-	isStarting := r.Counts.Unready > 0 && r.Counts.Missing == 0 && r.Counts.Lacking == 0 && r.Ratio > 1
+	isStarting := r.Counts.Unready > 0 && r.Counts.Missing+r.Counts.Lacking+r.Extraneous == 0 && r.Ratio > 1
 	return isStarting && sharesLoad(&w.Policy.Metrics[w.index]) && load <= (1+w.Tolerance.Up)*float64(w.Current)
 }
 
@@ -71,11 +71,15 @@ func (w *writer) carried(r *metric.Result) string {
 	if n != 1 {
 		of += "s"
 	}
-	shared := percent(r.Adjusted)
+	shared := r.Adjusted
 	if target := &w.Policy.Metrics[w.index].Target; target.Type == source.Utilization {
-		shared = percent(r.Adjusted * float64(target.Percent) / 100)
+		shared *= float64(target.Percent) / 100
 	}
-	return fmt.Sprintf(" on %d %s, but would be at %s on all %d; ", n, of, shared, n+r.Counts.Unready) +
+	at := percent(shared)
+	if shared <= 0 {
+		at = "less than 1 %" // A utilization is truncated to a whole percentage, and more than nothing is used.
+	}
+	return fmt.Sprintf(" on %d %s, but would be at %s on all %d; ", n, of, at, n+r.Counts.Unready) +
 		w.unreadyText(r, "")
 }
 

@@ -75,13 +75,13 @@ func (r *Result) forecastText() string {
 	return text
 }
 
-// proposedText is how the count of a forecast comes about: "0.7 × the load of 8.01 pods at the target that is expected
-// within 3 min, rounded up".
+// proposedText is how the count of a forecast comes about: "0.7 × the load of 8.01 pods at the target (expected within 3
+// min), rounded up".
 func proposedText(f *forecast.Result) string {
-	text := fmt.Sprintf("%.4g × the load of %.3g pods at the target that is expected within %s", f.Scale, f.Expected,
+	text := fmt.Sprintf("%.4g × the load of %.3g pods at the target (expected within %s)", f.Scale, f.Expected,
 		summary.DurationText(f.Horizon))
 	if float64(f.Replicas) < f.Scale*f.Expected-1e-9 {
-		return text + ", but no more than maxReplicas and the largest load of the last eight days"
+		return text + ", but no more than maxReplicas, nor than the largest load of the last eight days needs"
 	}
 	return text + ", rounded up"
 }

@@ -24,7 +24,7 @@ func (w *writer) raisedBySurge() string {
 }
 
 // bySurge is what the surge window saw, and the count that follows from it: "CPU was at 900 % of its target or more for
-// 2 s on 4 pods, which needs 36". Where others than these count too, it has how many that are: "and 10 pods at 260 % of
+// 2 s on 4 pods, which needs 36 pods". Where others than these count too, it has how many that are: "and 10 pods at 260 % of
 // its target have the load of 26". Less is asked for where few pods show it, or where more pods have not helped.
 func (w *writer) bySurge() string {
 	s := &w.Surge
@@ -34,7 +34,7 @@ func (w *writer) bySurge() string {
 	if s.Base > int64(s.Counted) {
 		text += fmt.Sprintf("and %d pods at %s have the load of %d", s.Base, ofTarget(s.Adjusted), needed)
 	} else {
-		text += fmt.Sprintf("which needs %d", needed)
+		text += "which needs " + podsText(needed)
 	}
 	switch {
 	case s.Replicas >= needed:

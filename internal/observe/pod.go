@@ -3,12 +3,14 @@
 package observe
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"unique"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -62,6 +64,9 @@ func PodOf(pod *corev1.Pod) *Pod {
 	if pod.Status.StartTime != nil {
 		p.StartTime = pod.Status.StartTime.Time
 	}
+	// Of the shared text of the labels, so that pods do not have a copy each.
+	p.Revision = cmp.Or(p.labels.Get(appsv1.DefaultDeploymentUniqueLabelKey),
+		p.labels.Get(appsv1.ControllerRevisionHashLabelKey))
 	if ready := readyCondition(pod); ready != nil {
 		p.Ready, p.ReadyTransition = readinessOf(ready.Status), ready.LastTransitionTime.Time
 	}

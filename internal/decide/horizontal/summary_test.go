@@ -77,6 +77,7 @@ func spoken(seed uint64) situation {
 		s.policy.Metrics = []source.Spec{queue()}
 		s.observation.Readings = []metric.Reading{length(int32(m.pick("queue", 0, 25)))}
 	}
+	m.aboutSentences(&s)
 	return s
 }
 
@@ -106,7 +107,7 @@ func (m maker) aboutZero(s *situation) {
 // TestSentences plays random decisions, and checks of each sentence that the limits that it names are what makes the
 // count, that the change that it announces comes, and that it shows nothing unknown as 0.
 func TestSentences(t *testing.T) {
-	named, announced, toZero := map[string]int{}, 0, 0
+	named, numbers, announced, toZero := map[string]int{}, map[string]int{}, 0, 0
 	for i := range *seeds {
 		seed := *firstSeed + uint64(i)
 		of := saidOf(spoken(seed))
@@ -117,6 +118,9 @@ func TestSentences(t *testing.T) {
 			checkKnown(t, of)
 			checkPods(t, of)
 			checkLoad(t, of)
+			for _, kind := range checkNumbers(t, of) {
+				numbers[kind]++
+			}
 			if t.Failed() {
 				t.Logf("%s\nfrom %d to %d, %s, limits %v\nmetrics %+v\nstate before %+v", of.sentence.Text, of.decision.Current,
 					of.decision.Desired, of.decision.Branch, of.sentence.Limits, of.decision.Metrics, of.state)
@@ -141,6 +145,10 @@ func TestSentences(t *testing.T) {
 		if named[name] == 0 && *seeds >= 10000 {
 			t.Errorf("%s is never named: %v", name, slices.Sorted(maps.Keys(named)))
 		}
+	}
+	t.Logf("numbers named: %v", numbers)
+	if *seeds >= 1000 && len(numbers) < 4 {
+		t.Errorf("of the numbers that sentences name, only these occur: %v", numbers)
 	}
 	if announced < *seeds/50 || toZero < *seeds/500 {
 		t.Errorf("%d changes are announced, %d of them to 0", announced, toZero)
@@ -455,7 +463,8 @@ func checkKnown(t *testing.T, of *said) {
 		known = append(known, d.Stabilized.By.Replicas)
 	}
 	for i := range d.Metrics {
-		known = append(known, of.policy.Metrics[i].Fallback.ReplicasAt(d.Current))
+		f := &of.policy.Metrics[i].Fallback
+		known = append(known, f.Replicas, f.ReplicasAt(d.Current))
 		if r := &d.Metrics[i]; r.Failure == nil && !r.Pending {
 			known = append(known, r.Replicas, int32(math.Round(100*min(r.Ratio, 100))), of.policy.Metrics[i].Target.Percent)
 		}

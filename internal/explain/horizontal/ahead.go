@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 )
 
 // ForecastTrace is the expected load, and the value of the forecast.
@@ -52,10 +53,9 @@ func (r *Result) forecastNumber() string {
 	case r.Policy.Forecast.Mode != forecast.Active:
 		return ""
 	case f.Reason == forecast.ReasonInUse:
-		return fmt.Sprintf("asks for %d: the load of %.3g pods at the target is expected within %s", f.Replicas, f.Expected,
-			f.Horizon)
+		return fmt.Sprintf("asks for %d: %s", f.Replicas, proposedText(f))
 	case shown > 0:
-		return fmt.Sprintf("asks for %d by the status; its state is not known here, or the load is not", shown)
+		return fmt.Sprintf("asks for %d, as the object's status says; its state is not known here, or the load is not", shown)
 	}
 	return ""
 }
@@ -69,8 +69,19 @@ func (r *Result) forecastText() string {
 	}
 	text := r.Policy.Forecast.Mode.String() + "; " + f.Text()
 	if f.Reason == forecast.ReasonInUse {
-		text = fmt.Sprintf("%s; %d replicas: %.3g pods at the target are expected within %s, pods take %s to be ready", text,
-			f.Replicas, f.Expected, f.Horizon, f.StartUp)
+		text = fmt.Sprintf("%s; asks for %d: %s; pods take %s to be ready", text, f.Replicas, proposedText(f),
+			summary.DurationText(f.StartUp))
 	}
 	return text
+}
+
+// proposedText is how the count of a forecast comes about: "0.7 × the load of 8.01 pods at the target (expected within 3
+// min), rounded up".
+func proposedText(f *forecast.Result) string {
+	text := fmt.Sprintf("%.4g × the load of %.3g pods at the target (expected within %s)", f.Scale, f.Expected,
+		summary.DurationText(f.Horizon))
+	if float64(f.Replicas) < f.Scale*f.Expected-1e-9 {
+		return text + ", but no more than maxReplicas, nor than the largest load of the last eight days needs"
+	}
+	return text + ", rounded up"
 }

@@ -67,11 +67,15 @@ func Evaluate(
 // input returns the input of a summary, without the history.
 func (r *Result) input() summary.Input {
 	a := r.Step.Autoscaler()
+	var unread summary.UnreadNodes
+	if s := r.Step.Snapshot.Samples; s != nil && s.Unread != nil {
+		unread = summary.UnreadNodes{Nodes: s.Unread.Nodes, Error: s.Unread.Message}
+	}
 	return summary.Input{
 		Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown,
 		LimitedSince: a.LimitedSince(), SyncPeriod: a.SyncPeriod(trigger.LoweringPeriod), TargetKind: a.Target().Kind,
 		OtherWriter: a.OtherWriter(), Elsewhere: r.elsewhere(), ShownDesired: a.Counts().DesiredReplicas,
-		ShownForecast: a.ForecastReplicas(),
+		ShownForecast: a.ForecastReplicas(), Unread: unread,
 	}
 }
 

@@ -77,7 +77,8 @@ func TestEvaluateForecast(t *testing.T) {
 	}
 	for _, want := range []string{
 		"scale from 2 to 4: forecast of the load of earlier days", "raised         to 7, by the forecast",
-		"decided by     metrics, and a forecast of more", "pods take 30s to be ready",
+		"decided by     metrics, and a forecast of more", "asks for 7: 0.7 × the load of 10 pods at the target",
+		"pods take 30 s to be ready",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, &text)
@@ -110,8 +111,8 @@ func TestShownForecast(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		fmt.Sprintf("the forecast asks for %d by the status.", asks), fmt.Sprintf("to %d replicas, depending on", asks),
-		fmt.Sprintf("  forecast       asks for %d by the status", asks),
+		fmt.Sprintf("the forecast asks for %d (from the object's status).", asks), fmt.Sprintf("to %d replicas, depending on", asks),
+		fmt.Sprintf("  forecast       asks for %d, as the object's status says", asks),
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &text)

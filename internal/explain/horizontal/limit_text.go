@@ -39,7 +39,7 @@ func (r *Result) limitText() string {
 	case projection.Tolerance:
 		return r.toleranceText()
 	case projection.Stabilization:
-		return stabilizationLimit(&d.Stabilized)
+		return stabilizationLimit(&d.Stabilized, d.At)
 	case projection.ScaleUpRate, projection.ScaleDownRate:
 		return r.rateLimit(limit == projection.ScaleUpRate)
 	case projection.MinReplicas:
@@ -77,7 +77,7 @@ func (r *Result) noLimitText() string {
 	return "no limit; proposed by " + sourceText(winner)
 }
 
-func stabilizationLimit(s *behavior.Stabilized) string {
+func stabilizationLimit(s *behavior.Stabilized, now time.Time) string {
 	what := "stabilization window of scaleDown"
 	switch {
 	case s.IsPassing:
@@ -86,7 +86,7 @@ func stabilizationLimit(s *behavior.Stabilized) string {
 		what = "stabilization window of scaleUp"
 	}
 	return fmt.Sprintf("%s until %s, or longer if newer recommendations do not agree",
-		what, s.By.Time.Add(s.Window).Format(time.TimeOnly))
+		what, summary.Clock(s.By.Time.Add(s.Window), now))
 }
 
 func (r *Result) rateLimit(up bool) string {

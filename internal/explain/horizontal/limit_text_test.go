@@ -141,7 +141,7 @@ func TestSurgeIsNamed(t *testing.T) {
 		Target: horizontal.Target{SpecReplicas: 8}, Readings: []metric.Reading{{Series: []int64{3000}}},
 	})
 	const want = "a surge, whose count is held for 20 s, until 12:00:15, or longer if newer recommendations do not agree"
-	if got := stabilizationLimit(&d.Stabilized); got != want || !d.Stabilized.IsPassing {
+	if got := stabilizationLimit(&d.Stabilized, noon); got != want || !d.Stabilized.IsPassing {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

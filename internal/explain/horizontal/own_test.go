@@ -57,8 +57,8 @@ func TestReadElsewhere(t *testing.T) {
 		return text.String()
 	}
 	step.Workload.Status.DesiredReplicas = 4
-	if got, want := explained(), "Is decided by requests, which only the controller reads; it has 2 replicas, and by the "+
-		"status the controller wants 4.\n"; !strings.HasPrefix(got, want) {
+	if got, want := explained(), "Cannot be decided here, because only the controller reads requests; the target has 2 "+
+		"replicas, and the controller wants 4 (from the object's status).\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant %s", got, want)
 	}
 	step.Workload.Status.Metrics = []plimsollv1alpha1.MetricStatus{{
@@ -68,7 +68,7 @@ func TestReadElsewhere(t *testing.T) {
 	got := explained()
 	for _, want := range []string{
 		"Stays at 2: requests cannot be read by the controller (Prometheus: it answered 403 Forbidden).\n",
-		"  metric 1       requests: only the controller reads it; by the status it cannot: metric ",
+		"  metric 1       requests: only the controller reads it; the object's status says that it cannot: metric ",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

@@ -69,7 +69,7 @@ func prometheusText(spec *plimsollv1alpha1.PrometheusMetricSource) string {
 func (m ownMetric) pendingText() string {
 	switch failure := m.elsewhere()[m.i]; {
 	case m.isOwn() && failure != "":
-		return "only the controller reads it; by the status it cannot: " + summary.WithShortSelectors(failure)
+		return "only the controller reads it; the object's status says that it cannot: " + summary.WithShortSelectors(failure)
 	case m.isOwn() && m.IsHistoryUnknown:
 		return "only the controller reads it"
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -150,8 +149,8 @@ func (e *Explanation) lowerText() string {
 	case !lower.At.After(e.Decision.At):
 		return "with the next decision, if the load ends now"
 	}
-	return fmt.Sprintf("no earlier than %s%s, even if the load ends now", lower.At.Format(time.TimeOnly),
-		because(lower.DelayedBy))
+	return fmt.Sprintf("no earlier than %s%s, even if the load ends now", summary.Clock(lower.At, e.Decision.At),
+		e.because(lower.DelayedBy))
 }
 
 // heldUpText is what keeps the count whatever the load is; empty if nothing does.
@@ -181,7 +180,7 @@ func (e *Explanation) heldUpText() string {
 // windowName is what a recommendation counts by.
 func windowName(s *behavior.Stabilized) string {
 	if s.IsPassing {
-		return "surges are held that long"
+		return "the count of a surge is held that long"
 	}
 	return "stabilization window of scaleDown"
 }
@@ -193,13 +192,13 @@ func (e *Explanation) isLoweredByItself() bool {
 		held.Stabilized.By.Time.Equal(e.Decision.At)
 }
 
-func because(held *projection.Limits) string {
+func (e *Explanation) because(held *projection.Limits) string {
 	switch {
 	case held == nil:
 		return ""
 	case held.Stabilized.Reason != behavior.ReadyForNewScale:
 		by := held.Stabilized.By
-		return fmt.Sprintf(" because of the recommendation of %d at %s", by.Replicas, by.Time.Format(time.TimeOnly))
+		return fmt.Sprintf(" because of the recommendation of %d at %s", by.Replicas, summary.Clock(by.Time, e.Decision.At))
 	case held.Limited.Reason == behavior.ScaleDownLimit:
 		return " because of the rate policies of scaleDown"
 	default:

@@ -106,17 +106,7 @@ func (r workload) followUpText() string {
 	}
 }
 
-// at is a time, with the day if that is another than the decision's.
-func (r workload) at(t time.Time) string {
-	t = t.In(r.Decision.At.Location())
-	if y, m, d := t.Date(); time.Date(y, m, d, 0, 0, 0, 0, t.Location()).After(r.Decision.At) {
-		return t.Format(time.DateTime)
-	}
-	if r.Decision.At.Sub(t) > 24*time.Hour {
-		return t.Format(time.DateTime)
-	}
-	return t.Format(time.TimeOnly)
-}
+func (r workload) at(t time.Time) string { return summary.Clock(t, r.Decision.At) }
 
 func (r workload) name(i int) string { return r.Policy.Metrics[i].Describe(r.Policy.Divergences) }
 

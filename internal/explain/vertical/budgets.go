@@ -84,13 +84,16 @@ func (b *budget) use() {
 	}
 }
 
+// isForGood reports whether it allows no eviction as long as the number of pods stays.
+func (b *budget) isForGood() bool { return b.all > 0 && b.wanted >= b.all }
+
 // String says that it allows no eviction, and whether it ever will while the number of pods stays.
 func (b *budget) String() string {
-	text := fmt.Sprintf("PodDisruptionBudget %s does not allow an eviction", b.name)
-	if b.all > 0 && b.wanted >= b.all {
-		text += fmt.Sprintf(", and never does: it wants %d of %d pods healthy", b.wanted, b.all)
+	if b.isForGood() {
+		return fmt.Sprintf("PodDisruptionBudget %s never allows an eviction, because it wants %d of %d pods healthy", b.name,
+			b.wanted, b.all)
 	}
-	return text
+	return fmt.Sprintf("PodDisruptionBudget %s does not allow an eviction", b.name)
 }
 
 func isReady(pod *corev1.Pod) bool {

@@ -75,7 +75,7 @@ func TestAnotherObjectApplies(t *testing.T) {
 		}
 		k.Object.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{
 			Type: "TargetShared", Status: corev1.ConditionTrue, Reason: "SeveralAutoscalers",
-			Message: "Deployment web has several: other, web; " + first + " applies to its pods",
+			Message: "Deployment web has several VerticalPodAutoscalers: other, web; " + first + " applies to its pods",
 		}}
 		e := explainedBy(t, k, divergence.Default)
 		isSaid := strings.HasSuffix(e.Summary(), "; its pods are changed by VerticalPodAutoscaler other alone.")

@@ -395,7 +395,7 @@ func TestLastPassIsExplained(t *testing.T) {
 		"last pass, at 11:59:40: evicted",
 		"last pass, at 11:59:40: not updated: a PodDisruptionBudget does not allow an eviction",
 		"not updated: SomethingNew",
-		"updater        state read from the controller; last pass at 11:59:40, next pass in about 40s",
+		"updater        state read from the controller; last pass at 11:59:40, next pass in about 40 s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)

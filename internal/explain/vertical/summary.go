@@ -12,6 +12,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -44,7 +45,7 @@ func (e *Explanation) Summary() string {
 }
 
 // targetsText are the targets, each with what it would be without minAllowed or maxAllowed: "cpu 150m (203m without
-// maxAllowed) and memory 250Mi".
+// maxAllowed) and memory 250Mi". Where that is only the recommender's minimum, it has what usage needs.
 func (e *Explanation) targetsText(rec *vertical.Recommendation) string {
 	policy := vertical.PolicyOf(observevertical.PoliciesOf(&e.Step.Object.Spec), rec.Container)
 	var parts []string
@@ -55,11 +56,27 @@ func (e *Explanation) targetsText(rec *vertical.Recommendation) string {
 		}
 		text := r.String() + " " + amount(r, target)
 		if uncapped, isKnown := rec.Uncapped.Get(r); isKnown && uncapped != target {
-			text += fmt.Sprintf(" (%s without %s)", amount(r, uncapped), cappedBy(&policy, r, target))
+			text += fmt.Sprintf(" (%s without %s%s)", amount(r, uncapped), cappedBy(&policy, r, target),
+				e.minimumText(rec.Container, r, uncapped))
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, " and ")
+}
+
+// minimumText is that an amount is the recommender's minimum, and what usage needs: ", which is the recommender's
+// minimum: usage needs 155.8Mi"; empty if it is not.
+func (e *Explanation) minimumText(container string, r vertical.Resource, uncapped vertical.Amount) string {
+	trace := e.Recommended.TraceOf(container)
+	if trace == nil {
+		return ""
+	}
+	of := &trace.Estimates[r][estimate.Target]
+	needed := amount(r, of.Widened)
+	if of.Floored == of.Widened || of.Rounded != uncapped || needed == amount(r, 0) {
+		return ""
+	}
+	return ", which is the recommender's minimum: usage needs " + needed
 }
 
 // cappedBy is what a target was raised or lowered to.
@@ -116,7 +133,11 @@ func (e *Explanation) ofPods() string {
 	}
 	isWanting := func(v update.Verdict) bool { return v.Reason != reason.None && !isStuck(v) }
 	if n := count(pods, isWanting); n > 0 {
-		return fmt.Sprintf("%s%s to be changed, but not now: %s", before, needs(n, len(pods)), e.why(pods, isWanting))
+		why, but := e.why(pods, isWanting), ", but not now: "
+		if e.forbidden != nil && e.forbidden.isForGood() && why == e.forbidden.String() {
+			but = ", but "
+		}
+		return before + needs(n, len(pods)) + " to be changed" + but + why
 	}
 	if stuck != "" {
 		return stuck
@@ -161,7 +182,7 @@ func (e *Explanation) killed(container string) string {
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of %s was OOM-killed at %s)", container, name, summary.Clock(at, e.Step.Snapshot.Time))
+	return fmt.Sprintf(" (%s of %s was OOM-killed at %s)", container, name, e.clock(at))
 }
 
 // outside is which request of a container is outside of the bounds, or missing; empty if none is.

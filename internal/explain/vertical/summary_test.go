@@ -190,11 +190,12 @@ func TestBudgetThatNeverAllows(t *testing.T) {
 		budget.Name, budget.Status.ExpectedPods = "web", 3
 		step.Snapshot.Updater = updater()
 		change(step.Snapshot.Updater)
-		const never = ", and never does: it wants 3 of 3 pods healthy"
-		const want = "3 of 3 pods need to be changed, but not now: PodDisruptionBudget web does not allow an eviction"
-		if got := explainedBy(t, step, divergence.Default).Summary(); !strings.HasSuffix(got, want+never+".") {
-			t.Errorf("%s: got  %s\nwant %s", why, got, want+never)
+		const never = "3 of 3 pods need to be changed, but PodDisruptionBudget web never allows an eviction, because it " +
+			"wants 3 of 3 pods healthy"
+		if got := explainedBy(t, step, divergence.Default).Summary(); !strings.HasSuffix(got, never+".") {
+			t.Errorf("%s: got  %s\nwant %s", why, got, never)
 		}
+		const want = "3 of 3 pods need to be changed, but not now: PodDisruptionBudget web does not allow an eviction"
 		budget.Status.DesiredHealthy = 2
 		if got := explainedBy(t, step, divergence.Default).Summary(); !strings.HasSuffix(got, want+".") {
 			t.Errorf("%s: got  %s\nwant %s", why, got, want)
@@ -206,8 +207,8 @@ func TestBudgetThatNeverAllows(t *testing.T) {
 func TestResizeBeside(t *testing.T) {
 	const mebi = 1 << 20
 	for resize, want := range map[vertical.ResizeStatus]string{
-		vertical.ResizeInfeasible: "app cpu 100m and memory 64Mi (its spec cpu 203m and memory 250Mi, which the node cannot do)",
-		vertical.ResizeNone:       "app cpu 100m and memory 64Mi (its spec cpu 203m and memory 250Mi)",
+		vertical.ResizeInfeasible: "app cpu 100m and memory 64Mi (the spec asks for cpu 203m and memory 250Mi, which the node cannot do)",
+		vertical.ResizeNone:       "app cpu 100m and memory 64Mi (the spec asks for cpu 203m and memory 250Mi)",
 	} {
 		pod := vertical.Pod{Resize: resize, Containers: []vertical.PodContainer{{
 			Name: "app", Requests: vertical.Of(100, 64*mebi),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
@@ -211,8 +212,8 @@ func RequestsText(v *update.Verdict) string {
 	return strings.Join(requests, ", ")
 }
 
-// resizeText is what the spec requests instead until a resize in place is done: " (its spec cpu 203m and memory 250Mi,
-// which the node cannot do)"; empty if it requests the same.
+// resizeText is what the spec requests instead until a resize in place is done: " (the spec asks for cpu 203m and memory
+// 250Mi, which the node cannot do)"; empty if it requests the same.
 func resizeText(pod *vertical.Pod, c *vertical.PodContainer) string {
 	isSame := true
 	for r := range vertical.Resource(vertical.Resources) {
@@ -226,10 +227,10 @@ func resizeText(pod *vertical.Pod, c *vertical.PodContainer) string {
 	progress := map[vertical.ResizeStatus]string{
 		vertical.ResizeDeferred:   ", for which the node has no room now",
 		vertical.ResizeInfeasible: ", which the node cannot do",
-		vertical.ResizeInProgress: ", a resize in progress",
-		vertical.ResizeError:      ", a resize that failed and is tried again",
+		vertical.ResizeInProgress: ", and the resize is in progress",
+		vertical.ResizeError:      ", and the resize failed and is tried again",
 	}
-	return fmt.Sprintf(" (its spec %s%s)", amountsText(c.Spec.Requests), progress[pod.Resize])
+	return fmt.Sprintf(" (the spec asks for %s%s)", amountsText(c.Spec.Requests), progress[pod.Resize])
 }
 
 // PodSentences say what the updater would do with a pod, and why not; and what it did last.
@@ -255,10 +256,12 @@ func (e *Explanation) PodSentences(v *update.Verdict) []string {
 		}
 	}
 	if was := e.verdictBefore(v.Pod.UID); was != nil {
-		say("last pass, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
+		say("last pass, at %s: %s", e.clock(e.Step.Snapshot.Updater.Time), wasText(was))
 	}
 	return said
 }
+
+func (e *Explanation) clock(t time.Time) string { return summary.Clock(t, e.Step.Snapshot.Time) }
 
 // verdictBefore is what the updater's last pass came to with the pod; nil if it had
 // nothing to do with it.
@@ -340,11 +343,11 @@ func (e *Explanation) UpdaterSentences() []string {
 	}
 	next := "due"
 	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
-		next = "in about " + in.String()
+		next = "in about " + summary.DurationText(in)
 	}
 	last := "no pass yet"
 	if !updater.Time.IsZero() {
-		last = "last pass at " + updater.Time.Format(time.TimeOnly)
+		last = "last pass at " + e.clock(updater.Time)
 	}
 	say("state read from the controller; %s, next pass %s", last, next)
 	if updater.EvictionsStopped != "" {
@@ -358,7 +361,7 @@ func (e *Explanation) UpdaterSentences() []string {
 		if len(e.Update.Troubled) > 0 {
 			why += ": " + strings.Join(e.Update.Troubled, ", ")
 		}
-		say("stopped since %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), why)
+		say("stopped since %s: %s", e.clock(updater.State.Circuit.Since), why)
 	}
 	return said
 }

@@ -103,6 +103,16 @@ type Samples struct {
 	// NodesUnread is why samples of nodes could not be read, so that metrics.k8s.io replaces them or pods count as
 	// missing.
 	NodesUnread string `json:"nodesUnread,omitempty"`
+	// Unread are the nodes of NodesUnread; absent if all can be read.
+	Unread *UnreadNodes `json:"unread,omitempty"`
+}
+
+// UnreadNodes are nodes of the object's pods whose samples cannot be read.
+type UnreadNodes struct {
+	// Nodes is how many there are; absent if that is not known.
+	Nodes int `json:"nodes,omitempty"`
+	// Message is the error of the first of them.
+	Message string `json:"message"`
 }
 
 // SilentAgent is an agent that did not answer, and why.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -31,11 +32,17 @@ func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
 		step.AddPodMetrics(d.Scratch.view.PodMetrics(d.Pods, d.Policy.Metrics))
 		step.Snapshot.Samples = samplesOf(d.Scratch.view.Origins(d.Start, d.Pods))
 		if r.unreadable > 0 {
-			step.Snapshot.Samples.NodesUnread = d.Scratch.view.Unreadable().String()
+			u := d.Scratch.view.Unreadable()
+			step.Snapshot.Samples.NodesUnread, step.Snapshot.Samples.Unread = u.String(), unreadOf(u)
 		}
 	case r.nodesUnread != "":
-		step.Snapshot.Samples = &snapshothorizontal.Samples{NodesUnread: r.nodesUnread}
+		step.Snapshot.Samples = &snapshothorizontal.Samples{NodesUnread: r.nodesUnread, Unread: r.unread}
 	}
+}
+
+// unreadOf returns the nodes that cannot be read.
+func unreadOf(u *podload.Unreadable) *snapshothorizontal.UnreadNodes {
+	return &snapshothorizontal.UnreadNodes{Nodes: 1 + u.OtherNodes, Message: u.Err.Error()}
 }
 
 // samplesOf returns the origin of the samples. It bounds the list of agents without samples: their errors are often the

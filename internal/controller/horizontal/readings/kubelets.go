@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // FallbackPeriod is the time between requests to metrics.k8s.io while it replaces kubelets, because the samples of
@@ -49,9 +50,9 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 	}
 	r.Series.Readings.WithLabelValues(from).Inc()
 	if now == nodeUnreadable {
-		result.nodesUnread = err.Error()
+		result.nodesUnread, result.unread = err.Error(), &snapshothorizontal.UnreadNodes{Message: err.Error()}
 		if u := d.Scratch.view.Unreadable(); u.Pods > 0 {
-			result.nodesUnread = u.String() // The error names the first node alone.
+			result.nodesUnread, result.unread = u.String(), unreadOf(u) // The error is that of the first node.
 		}
 	}
 	last := d.Record.fallback

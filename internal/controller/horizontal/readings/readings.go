@@ -24,6 +24,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Direct has the samples of the nodes. Reading them takes no request.
@@ -245,8 +246,9 @@ type Result struct {
 	answers []answer
 	// unreadable pods count as missing because their nodes cannot be read.
 	unreadable int
-	// nodesUnread is why metrics.k8s.io replaces the samples of nodes; empty if it does not.
+	// nodesUnread is why metrics.k8s.io replaces the samples of nodes; empty if it does not. unread are these nodes.
 	nodesUnread string
+	unread      *snapshothorizontal.UnreadNodes
 }
 
 // Took returns the latency of the response for a metric.

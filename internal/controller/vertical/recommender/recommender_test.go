@@ -333,7 +333,7 @@ func TestBadObjects(t *testing.T) {
 			"gone":    {"ConfigUnsupported", "Deployment shop/gone does not exist"},
 			"strange": {"ConfigUnsupported", "unhandled targetRef"},
 			"crash":   {"ConfigUnsupported", "Cannot read targetRef"},
-			"twin":    {status.TargetShared.String(), "Deployment twin has several: twin, twin2; twin applies to its pods"},
+			"twin":    {status.TargetShared.String(), "Deployment twin has several VerticalPodAutoscalers: twin, twin2; twin applies to its pods"},
 			"twin2":   {status.TargetShared.String(), "twin applies to its pods"},
 			"narrow":  {status.ConfigInvalid.String(), "max"},
 		} {

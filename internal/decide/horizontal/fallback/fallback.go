@@ -2,6 +2,7 @@
 package fallback
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type Failure struct {
 	Since time.Time `json:"since,omitzero"`
 	// Active is set once its fallback has begun and that was reported.
 	Active bool `json:"active,omitempty"`
+	// From is the replica count when its fallback began; 0 if it has not, or if that is not known.
+	From int32 `json:"from,omitempty"`
 
 	// isFailing and isActive belong to the current decision.
 	isFailing, isActive bool
@@ -57,6 +60,8 @@ type Active struct {
 	Metric   int
 	Since    time.Time
 	Replicas int32
+	// From is the count when it began; 0 if that is not known.
+	From int32
 }
 
 // IsActive reports whether one of the fallbacks in force is of the metric.
@@ -105,7 +110,7 @@ func (f *Failures) update(in *Input, i int, r *Result) {
 		failure = &(*f)[len(*f)-1]
 	case failure.Since.IsZero() || failure.Since.After(in.Now):
 		// It had recovered, or the clock was set back.
-		failure.Since = in.Now
+		failure.Since, failure.From = in.Now, 0
 	}
 	failure.isFailing = true
 	due := failure.Since.Add(spec.Fallback.FailureDuration)
@@ -117,8 +122,11 @@ func (f *Failures) update(in *Input, i int, r *Result) {
 	}
 	if failure.isActive = true; !failure.Active {
 		r.Began = append(r.Began, i)
+		failure.From = cmp.Or(failure.From, in.Current)
 	}
-	r.Active = append(r.Active, Active{Metric: i, Since: failure.Since, Replicas: spec.Fallback.ReplicasAt(in.Current)})
+	r.Active = append(r.Active, Active{
+		Metric: i, Since: failure.Since, Replicas: spec.Fallback.ReplicasAt(in.Current), From: failure.From,
+	})
 	if result.Pending {
 		r.Pending++
 	} else {

@@ -50,17 +50,17 @@ func TestUpdate(t *testing.T) {
 		{"the second fails too, and is due later", 30 * time.Second, [3]metric.Result{broken, broken, read},
 			fallback.Result{Due: noon.Add(61 * time.Second)}, false},
 		{"the first is due", 61 * time.Second, [3]metric.Result{broken, broken, read}, fallback.Result{
-			Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7}}, Began: []int{0}, Failed: 1,
+			Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}}, Began: []int{0}, Failed: 1,
 			Due: noon.Add(90 * time.Second), DueMetric: 1,
 		}, true},
 		{"that was not reported; a metric with an active fallback may be awaited", 62 * time.Second,
 			[3]metric.Result{awaited, broken, read}, fallback.Result{
-				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7}}, Began: []int{0}, Pending: 1,
+				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}}, Began: []int{0}, Pending: 1,
 				Due: noon.Add(90 * time.Second), DueMetric: 1,
 			}, false},
 		{"the first goes on, and the second recovers in time", 63 * time.Second, [3]metric.Result{broken, read, read},
 			fallback.Result{
-				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7}}, Failed: 1,
+				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}}, Failed: 1,
 			}, false},
 		{"it ends", 64 * time.Second, [3]metric.Result{read, read, read}, fallback.Result{Ended: []int{0}}, true},
 		{"that was not reported", 65 * time.Second, [3]metric.Result{read, read, read},
@@ -82,6 +82,28 @@ func TestUpdate(t *testing.T) {
 	}
 	if f != nil {
 		t.Errorf("%+v is kept", f)
+	}
+}
+
+// TestCountBefore: a fallback has the replica count when it began, as long as it goes on.
+func TestCountBefore(t *testing.T) {
+	specs := []source.Spec{queue("jobs", 7)}
+	for name, tt := range map[string]struct {
+		f    fallback.Failures
+		want int32
+	}{
+		"it begins":                         {fallback.FailingSince(specs, noon.Add(-time.Hour)), 2},
+		"it began at another count":         {fallback.Failures{{Since: noon.Add(-time.Hour), Active: true, From: 5}}, 5},
+		"it began, and this was not stored": {fallback.Failures{{Since: noon.Add(-time.Hour), Active: true}}, 0},
+		"its beginning was not reported":    {fallback.Failures{{Since: noon.Add(-time.Hour), From: 5}}, 5},
+		"the metric had recovered":          {fallback.Failures{{Active: true, From: 5}}, 0},
+	} {
+		tt.f[0].Metric = fallback.FailingSince(specs, noon)[0].Metric
+		var got fallback.Result
+		tt.f.Update(&fallback.Input{Now: noon, Specs: specs, Results: []metric.Result{broken}, Current: 2}, &got)
+		if tt.f[0].From != tt.want || len(got.Active) > 0 && got.Active[0].From != tt.want {
+			t.Errorf("%s: %+v of %+v, want from %d", name, got.Active, tt.f, tt.want)
+		}
 	}
 }
 
@@ -112,7 +134,7 @@ func TestFailingSince(t *testing.T) {
 	f.Update(&fallback.Input{
 		Now: noon, Specs: []source.Spec{pasted, specs[0]}, Results: []metric.Result{broken, read}, Current: 3,
 	}, &got)
-	want := []fallback.Active{{Metric: 0, Since: noon.Add(-time.Hour), Replicas: 5}}
+	want := []fallback.Active{{Metric: 0, Since: noon.Add(-time.Hour), Replicas: 5, From: 3}}
 	if diff := cmp.Diff(want, got.Active); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -232,7 +232,8 @@ func (p *perPod) groupWithoutRequest(pod int, g Group) Group {
 
 // addExtraneous adds the samples of unknown pods. They have no request, so that they count in an average only.
 func (p *perPod) addExtraneous() {
-	p.samples += int64(len(p.reading.Extraneous))
+	p.result.Extraneous = len(p.reading.Extraneous)
+	p.samples += int64(p.result.Extraneous)
 	if p.percent {
 		return
 	}

@@ -116,6 +116,8 @@ type Result struct {
 	// container that the metric names.
 	Counts      Counts
 	NoContainer int
+	// Extraneous is how many of the values that count are of pods that are not known.
+	Extraneous int
 }
 
 // Evaluate computes the proposal of a metric into r, of which it only reuses the buffer of Groups.

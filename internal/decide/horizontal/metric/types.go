@@ -44,6 +44,8 @@ type Pod struct {
 	ReadyTransition time.Time
 	// StartTime is when the kubelet acknowledged the pod; zero if it has not.
 	StartTime time.Time
+	// Revision distinguishes the templates of a workload's pods; empty if its controller does not label pods with it.
+	Revision string
 }
 
 // Sample is one pod's value of a metric. The zero value means that there is

@@ -324,19 +324,19 @@ func TestSurges(t *testing.T) {
 		started.Pods[i].StartTime, started.Pods[i].ReadyTransition = noon.Add(-2*time.Minute), noon.Add(-time.Minute)
 	}
 	checkSentences(t, map[string]Input{
-		"Scales from 4 to 40: a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which takes 40.": played(
+		"Scales from 4 to 40: a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which needs 40 pods.": played(
 			&free, []int{0}, of(0, 4, 500, 5000)),
 		"Scales from 4 to 40: a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, and 10 pods at 400 % of its " +
 			"target have the load of 40.": beside,
 		"Scales from 4 to 8: a surge (CPU at 1000 % of its target or more for 2 s) asks for 40, and without behavior a " +
 			"decision doubles the count at most.": played(&p, []int{0}, of(0, 4, 500, 5000)),
-		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which " +
-			"takes 40.": played(&full, []int{0}, of(0, 4, 500, 5000)),
-		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, which " +
-			"takes 40, a part of which may be the start of the pods: all 4 have started since 11:58:00.": played(&full,
+		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, " +
+			"which needs 40 pods.": played(&full, []int{0}, of(0, 4, 500, 5000)),
+		"Asks for 40, limited to 4 by maxReplicas; a surge: CPU was at 1000 % of its target or more for 2 s on 4 pods, " +
+			"which needs 40 pods, a part of which may be the start of the pods: all 4 have started since 11:58:00.": played(&full,
 			[]int{0}, started),
-		"Scales from 2 to 3: a surge: CPU was at 1000 % of its target or more for 2 s on 2 pods, which takes 20; it asks for " +
-			"3, as fewer than 3 pods show it.": two,
+		"Scales from 2 to 3: a surge: CPU was at 1000 % of its target or more for 2 s on 2 pods, which needs 20 pods; it asks " +
+			"for 3, as fewer than 3 pods show it.": two,
 		"Held at 8 until 12:00:20, then 4: CPU asks for 4, but a surge asked for 8 at 12:00:00, for CPU at 1000 % of its " +
 			"target or more, and surges are held for 20 s.": played(&p, []int{0, 1}, of(0, 4, 500, 5000), of(1, 8, 250, 250)),
 		"Held at 8 until 12:00:20, then 4: CPU asks for 4, but a surge asked for 8 at 12:00:00, and surges are held for " +
@@ -378,7 +378,7 @@ func TestNoReplicas(t *testing.T) {
 			readyPods(3), 1000, -500),
 		"Scales from 3 to 1: minReplicas is 1, and queue asks for 0.": of(each, divergence.None, readyPods(3), 3000, 0),
 		"Held at 3 until 12:05:00, then 1: no metric is active, but 3 was asked for at 12:00:00, and scaleDown takes the " +
-			"highest of 5 min.": of(inactive, divergence.Default, readyPods(3), 3000, 3000),
+			"highest of the last 5 min.": of(inactive, divergence.Default, readyPods(3), 3000, 3000),
 	})
 }
 

@@ -9,30 +9,34 @@ import (
 
 // isReadElsewhere reports whether the decision lacks the value of a metric that the controller has.
 func (w *writer) isReadElsewhere() bool {
-	i := w.firstElsewhere()
-	return i >= 0 && w.Elsewhere[i] == ""
+	i, found := w.firstElsewhere()
+	return found && w.Elsewhere[i] == ""
 }
 
-// firstElsewhere is the first metric whose value only the controller has; below 0 if there is none.
-func (w *writer) firstElsewhere() int {
+// firstElsewhere is the first metric whose value only the controller has; false if there is none.
+func (w *writer) firstElsewhere() (i int, found bool) {
 	for i := range w.Metrics {
 		if _, isElsewhere := w.Elsewhere[i]; isElsewhere && w.Metrics[i].Pending {
-			return i
+			return i, true
 		}
 	}
-	return -1
+	return 0, false
 }
+
+// readsOnly is "only the controller reads requests", of the first metric that nobody else does.
+func (w *writer) readsOnly() string {
+	i, _ := w.firstElsewhere()
+	return "only the controller reads " + w.metricName(i)
+}
+
+// ofStatus is added to what the object's status has, and is not decided here.
+const ofStatus = " (from the object's status)"
 
 // decidedElsewhere is of a decision that only the controller can make, with what the status has of the last one.
 func (w *writer) decidedElsewhere() string {
-	replicas := "1 replica"
-	if w.Current != 1 {
-		replicas = fmt.Sprintf("%d replicas", w.Current)
-	}
-	text := fmt.Sprintf("Is decided by %s, which only the controller reads; it has %s", w.metricName(w.firstElsewhere()),
-		replicas)
+	text := fmt.Sprintf("Cannot be decided here, because %s; the target has %s", w.readsOnly(), replicasText(w.Current))
 	if w.ShownDesired > 0 {
-		text += fmt.Sprintf(", and by the status the controller wants %d", w.ShownDesired)
+		text += fmt.Sprintf(", and the controller wants %d", w.ShownDesired) + ofStatus
 	}
 	return text
 }
@@ -46,9 +50,9 @@ func (w *writer) shownForecast(text string) string {
 	case !isAhead || strings.Contains(text, "the forecast "):
 		return ""
 	case isLoadUnknown:
-		return fmt.Sprintf("; the forecast, which asks for %d by the status, counts once the load is known", w.ShownForecast)
+		return fmt.Sprintf("; the forecast asks for %d%s, which counts once the load is known", w.ShownForecast, ofStatus)
 	case w.IsHistoryUnknown:
-		return fmt.Sprintf("; the forecast asks for %d by the status", w.ShownForecast)
+		return fmt.Sprintf("; the forecast asks for %d%s", w.ShownForecast, ofStatus)
 	}
 	return ""
 }
@@ -58,8 +62,8 @@ func (w *writer) onlyElsewhere(text string) string {
 	if !w.isReadElsewhere() {
 		return ""
 	}
-	if name := w.metricName(w.firstElsewhere()); !strings.Contains(text, name+", which only") {
-		return "; only the controller reads " + name
+	if only := w.readsOnly(); !strings.Contains(text, only) {
+		return "; " + only
 	}
 	return ""
 }

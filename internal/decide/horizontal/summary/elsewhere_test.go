@@ -32,11 +32,11 @@ func TestElsewhere(t *testing.T) {
 	checkSentences(t, map[string]Input{
 		"Stays at 2: requests cannot be read by the controller (none of 2 pods that are ready has a sample: it " +
 			"answered 404 Not Found).": of(down, 2, false),
-		"Is decided by requests, which only the controller reads; it has 2 replicas, and by the status the controller " +
-			"wants 4.": of("", 4, false),
-		"Is decided by requests, which only the controller reads; it has 2 replicas.":      of("", 0, false),
-		"Stays at 2: queue is at 100 % of its target; requests cannot be read.":            of(down, 2, true),
-		"Stays at 2: queue is at 100 % of its target; only the controller reads requests.": of("", 2, true),
+		"Cannot be decided here, because only the controller reads requests; the target has 2 replicas, and the " +
+			"controller wants 4 (from the object's status).": of("", 4, false),
+		"Cannot be decided here, because only the controller reads requests; the target has 2 replicas.": of("", 0, false),
+		"Stays at 2: queue is at 100 % of its target; requests cannot be read.":                          of(down, 2, true),
+		"Stays at 2: queue is at 100 % of its target; only the controller reads requests.":               of("", 2, true),
 	})
 }
 
@@ -53,16 +53,16 @@ func TestShownForecast(t *testing.T) {
 	}
 	down, value := metric.Reading{Error: "down"}, metric.Reading{Series: []int64{4000}}
 	checkSentences(t, map[string]Input{
-		"Stays at 4: queue cannot be read (external metrics API: down); the forecast, which asks for 6 by the status, counts " +
-			"once the load is known.": of(down, false, 6),
-		"Stays at 4: queue is at 100 % of its target; the forecast asks for 6 by the status.": of(value, true, 6),
-		"Stays at 4: queue is at 100 % of its target.":                                        of(value, true, 4),
+		"Stays at 4: queue cannot be read (external metrics API: down); the forecast asks for 6 (from the object's " +
+			"status), which counts once the load is known.": of(down, false, 6),
+		"Stays at 4: queue is at 100 % of its target; the forecast asks for 6 (from the object's status).": of(value, true, 6),
+		"Stays at 4: queue is at 100 % of its target.":                                                     of(value, true, 4),
 	})
 	if got := Of(of(value, false, 6)).Text; got != "Stays at 4: queue is at 100 % of its target." {
 		t.Errorf("with a known forecast that asks for nothing: %s", got)
 	}
-	want := "Comes to 4 to 6 replicas, depending on earlier decisions, which are not known here: queue is at 100 % of its " +
-		"target; the forecast asks for 6 by the status."
+	want := "Comes to 4 to 6 replicas, depending on earlier decisions, which are not known here: queue is at 100 % of " +
+		"its target; the forecast asks for 6 (from the object's status)."
 	if got := Between(of(value, true, 6), 4, 6); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

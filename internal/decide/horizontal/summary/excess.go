@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -109,26 +110,25 @@ func (w *writer) countedAs(r *metric.Result) string {
 	return " and count as using nothing"
 }
 
-// newPods is how many of the pods that count are in the initialization period of CPU samples, and which of these has
-// run the longest.
-func (w *writer) newPods(r *metric.Result) (n, oldest int) {
-	oldest = -1
+// newPods is how many of the pods that count are in the initialization period of CPU samples, and since when the first
+// of these has run.
+func (w *writer) newPods(r *metric.Result) (n int, since time.Time) {
 	for i, g := range r.Groups {
 		if g != metric.Counted || i >= len(w.Pods) || w.Pods[i].StartTime.IsZero() ||
 			w.age(i) >= w.Policy.CPUInitializationPeriod {
 			continue
 		}
-		if n++; oldest < 0 || w.Pods[i].StartTime.Before(w.Pods[oldest].StartTime) {
-			oldest = i
+		if n++; n == 1 || w.Pods[i].StartTime.Before(since) {
+			since = w.Pods[i].StartTime
 		}
 	}
-	return n, oldest
+	return n, since
 }
 
 // newText is which pods have just started, where their start may be a part of their use of CPU; empty if these are not
 // more than half of those that count.
 func (w *writer) newText(r *metric.Result) string {
-	n, oldest := w.newPods(r)
+	n, since := w.newPods(r)
 	if 2*n <= r.Counts.Counted || !w.Policy.Metrics[w.indexOf(r)].IsCPU() {
 		return ""
 	}
@@ -139,83 +139,5 @@ func (w *writer) newText(r *metric.Result) string {
 	case n == r.Counts.Counted:
 		of = fmt.Sprintf("all %d have", n)
 	}
-	return fmt.Sprintf(", a part of which may be the start of the pods: %s started since %s", of,
-		w.clock(w.Pods[oldest].StartTime))
-}
-
-// unready names the pods that are not ready, where the metric that the count follows uses pods and the sentence does
-// not name them yet.
-func (w *writer) unready() string {
-	r := w.winningMetric()
-	switch {
-	case r == nil || w.Pods == nil || w.Current == 0:
-		return ""
-	case r.Groups == nil:
-		return w.unreadyReplicas(r)
-	case r.Counts.Pods() != len(r.Groups)-r.Counts.Ignored:
-		return ""
-	}
-	var names []string
-	for i, g := range r.Groups {
-		if g == metric.Counted && i < len(w.Pods) && w.Pods[i].Ready != metric.ReadyTrue {
-			names = append(names, shortName(w.Pods[i].Name))
-		}
-	}
-	switch n := len(names); {
-	case n == 0:
-		return w.starting(r)
-	case n == 1:
-		return "; " + names[0] + " is not ready"
-	case n == r.Counts.Pods():
-		return fmt.Sprintf("; none of %d pods is ready", n)
-	default:
-		return fmt.Sprintf("; %d of %d pods are not ready, such as %s", n, r.Counts.Pods(), names[0])
-	}
-}
-
-// starting names the pods whose samples do not count, if the count stays: else they are the last change.
-func (w *writer) starting(r *metric.Result) string {
-	if r.Counts.Unready == 0 || w.Desired != w.Current {
-		return ""
-	}
-	return "; " + w.unreadyText(r, "")
-}
-
-// unreadyText names the pods whose samples do not count: those that start, and those that are no longer ready, with
-// what they do not do.
-func (w *writer) unreadyText(r *metric.Result, verb string) string {
-	again, all := 0, r.Counts.Unready
-	for i, g := range r.Groups {
-		if g == metric.Unready && i < len(w.Pods) && w.wasReady(&w.Pods[i]) {
-			again++
-		}
-	}
-	one, more := "is still starting", "are still starting"
-	switch again {
-	case 0:
-	case all:
-		one, more = "is not ready", "are not ready"
-	default:
-		more = "are still starting or not ready"
-	}
-	if verb != "" {
-		one, more = one+" and does not "+verb, more+" and do not "+verb
-	}
-	return w.podsIn(r, metric.Unready, one, more)
-}
-
-// wasReady reports whether a pod that is not ready has been: its readiness last changed long after its start.
-func (w *writer) wasReady(pod *metric.Pod) bool {
-	return pod.Phase == metric.PhaseRunning && pod.Ready == metric.ReadyFalse && !pod.StartTime.IsZero() &&
-		pod.ReadyTransition.Sub(pod.StartTime) > max(w.Policy.InitialReadinessDelay, metric.PodStart)
-}
-
-// unreadyReplicas is how many replicas are ready, where a value for all is multiplied with these.
-func (w *writer) unreadyReplicas(r *metric.Result) string {
-	isMultiplied := r.Verdict == metric.Scaled && w.Proposed.Source == proposal.Metric &&
-		w.Policy.Metrics[w.indexOf(r)].Target.Type == source.Value
-	if !isMultiplied || w.readyPods() >= int(w.Current) {
-		return ""
-	}
-	return "; " + w.onlyReady(r)
+	return fmt.Sprintf(", a part of which may be the start of the pods: %s started since %s", of, w.clock(since))
 }

@@ -169,14 +169,15 @@ func TestUnreadyPods(t *testing.T) {
 		"Stays at 4: CPU is at 100 % of its target; 2 of 4 pods are not ready, such as web-0.": of(&cpu, unready(2),
 			each(0, 0, 2000, 2000)),
 		"Stays at 4: CPU is at 100 % of its target; none of 4 pods is ready.": of(&cpu, unready(4), each(1000, 1000, 1000, 1000)),
-		"Stays at 4: CPU is at 134 % of its target on 3 pods, the load of about 4 at the target; web-0 is still starting.": of(
+		"Stays at 4: CPU is at 134 % of its target on 3 ready pods, but would be at 100.5 % on all 4; web-0 is still " +
+			"starting.": of(
 			&cpu, starting(1), each(0, 1340, 1340, 1340)),
-		"Stays at 4: CPU is at 134 % of its target on 3 pods, the load of about 4 at the target; web-0 is not ready.": of(
+		"Stays at 4: CPU is at 134 % of its target on 3 ready pods, but would be at 100.5 % on all 4; web-0 is not ready.": of(
 			&cpu, unreadyAgain(1), each(0, 1340, 1340, 1340)),
-		"Stays at 4: CPU is at 150 % of its target on 2 pods, the load of about 3 at the target; web-0 and web-1 are still " +
-			"starting or not ready.": of(&cpu, mixed, each(0, 0, 1500, 1500)),
+		"Stays at 4: CPU is at 150 % of its target on 2 ready pods, but would be at 75 % on all 4; web-0 and web-1 are " +
+			"still starting or not ready.": of(&cpu, mixed, each(0, 0, 1500, 1500)),
 		"Stays at 4: CPU is at 100 % of its target; web-0 is still starting.": of(&cpu, starting(1), each(0, 1000, 1000, 1000)),
-		"Stays at 4: queue is at 330 % of its target, but none of 4 pods is ready, so it asks for the current count.": of(
+		"Stays at 4: queue is at 330 % of its target, but none of 4 pods is ready, so the count is not computed from it.": of(
 			&queue, unready(4), metric.Reading{Series: []int64{3300}}),
 		"Scales from 4 to 8: queue asks for 10, and without behavior a decision doubles the count at most; then 10 with the " +
 			"next decision; only 3 of 4 replicas are ready.": of(&queue, unready(1), metric.Reading{Series: []int64{3300}}),
@@ -198,8 +199,8 @@ func TestNoneReadyAtMax(t *testing.T) {
 		return o
 	}
 	checkSentences(t, map[string]Input{
-		"Stays at 10: queue is at 330 % of its target, but none of 10 pods is ready, so it asks for the current count; 33 was " +
-			"asked for at 12:00:00, and the highest of 5 min counts, but maxReplicas is 10.": played(&p, []int{0, 60},
+		"Stays at 10, which is maxReplicas: queue is at 330 % of its target, but none of 10 pods is ready, so the count " +
+			"is not computed from it; 33 was asked for at 12:00:00, and the highest of the last 5 min counts.": played(&p, []int{0, 60},
 			of(metric.ReadyTrue, 10), of(metric.ReadyFalse, 10)),
 	})
 }
@@ -273,7 +274,7 @@ func TestFailureText(t *testing.T) {
 		want    string
 	}{
 		"no samples": {cpu, "failed to get cpu utilization: unable to get metrics for resource cpu: no metrics returned from " +
-			"resource metrics API", "no metrics returned from resource metrics API"},
+			"resource metrics API", "metrics.k8s.io has no samples of the pods"},
 		"a request": {cpu, "failed to get cpu utilization: missing request for cpu in container app of Pod a",
 			"missing request for cpu in container app of Pod a"},
 		"own": {rate, `metric "requests": unable to get pod endpoint metric requests_total: unable to fetch metrics from ` +

@@ -72,11 +72,11 @@ func (w *writer) window() string {
 		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas,
 			DurationText(surge.Confirmation))
 	case s.Reason == behavior.ScaleUpStabilized:
-		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, DurationText(s.Window))
+		return fmt.Sprintf("%s, and scaleUp takes the lowest of the last %s", by, DurationText(s.Window))
 	case s.Replicas > w.Current:
-		return fmt.Sprintf("%s, and the highest of %s counts", by, DurationText(s.Window))
+		return fmt.Sprintf("%s, and the highest of the last %s counts", by, DurationText(s.Window))
 	}
-	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, DurationText(s.Window))
+	return fmt.Sprintf("%s, and scaleDown takes the highest of the last %s", by, DurationText(s.Window))
 }
 
 // lastHolding is " and 10 at 12:00:30": the recommendation of which the end changes the count, if the highest one ends

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
@@ -43,7 +44,7 @@ func (w *writer) limitedMetric(winner proposal.Proposal) string {
 	case w.Tolerance.Within(r.Ratio) && r.Ratio != 1 && exact != w.Current:
 		return w.tolerated(r)
 	case projection.Plain(w.Decision, r) == r.Replicas:
-		return value + w.takes(r)
+		return value + w.needs(r)
 	case w.limit == projection.AssumedValues && w.isCarried(r):
 		w.name(w.limit)
 		return value + w.carried(r)
@@ -56,15 +57,29 @@ func (w *writer) limitedMetric(winner proposal.Proposal) string {
 // once they are ready.
 func (w *writer) isCarried(r *metric.Result) bool {
 	load := r.Ratio * float64(r.Counts.Counted+r.Counts.Unsampled)
-	isStarting := r.Counts.Unready > 0 && r.Counts.Missing == 0 && r.Ratio > 1
+	isStarting := r.Counts.Unready > 0 && r.Counts.Missing+r.Counts.Lacking+r.Extraneous == 0 && r.Ratio > 1
 	return isStarting && sharesLoad(&w.Policy.Metrics[w.index]) && load <= (1+w.Tolerance.Up)*float64(w.Current)
 }
 
-// carried is how much load the pods that count have: " on 3 pods, the load of about 4 at the target; web-4 is still
-// starting".
+// carried is what the value would be if the other pods shared the load: " on 3 ready pods, but would be at 40 % on all
+// 5; web-4 and web-5 are still starting".
 func (w *writer) carried(r *metric.Result) string {
-	n := r.Counts.Counted + r.Counts.Unsampled
-	return fmt.Sprintf(" on %s, the load of about %.0f at the target; ", podsText(n), math.Round(r.Ratio*float64(n))) +
+	n, of := r.Counts.Counted+r.Counts.Unsampled, "pod"
+	if w.areReady(r) {
+		of = "ready pod"
+	}
+	if n != 1 {
+		of += "s"
+	}
+	shared := r.Adjusted
+	if target := &w.Policy.Metrics[w.index].Target; target.Type == source.Utilization {
+		shared *= float64(target.Percent) / 100
+	}
+	at := percent(shared)
+	if shared <= 0 {
+		at = "less than 1 %" // A utilization is truncated to a whole percentage, and more than nothing is used.
+	}
+	return fmt.Sprintf(" on %d %s, but would be at %s on all %d; ", n, of, at, n+r.Counts.Unready) +
 		w.unreadyText(r, "")
 }
 
@@ -95,12 +110,12 @@ func (w *writer) tolerated(r *metric.Result) string {
 	return text
 }
 
-// takes is ", which takes 3 pods" of a value that is not the target itself.
-func (w *writer) takes(r *metric.Result) string {
+// needs is ", which needs 3 pods" of a value that is not the target itself.
+func (w *writer) needs(r *metric.Result) string {
 	if r.Ratio == 1 {
 		return ""
 	}
-	return fmt.Sprintf(", which takes %s", podsText(w.Current))
+	return fmt.Sprintf(", which needs %s", podsText(w.Current))
 }
 
 // ofPods is why a metric's ratio does not count for all replicas.
@@ -123,9 +138,9 @@ func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
 // noneReady is of a value for all that is multiplied with the ready pods.
 func (w *writer) noneReady() string {
 	if n := len(w.Pods); n > 1 {
-		return fmt.Sprintf("none of %d pods is ready, so it asks for the current count", n)
+		return fmt.Sprintf("none of %d pods is ready, so the count is not computed from it", n)
 	}
-	return "no pod is ready, so it asks for the current count"
+	return "no pod is ready, so the count is not computed from it"
 }
 
 // ifTheSame is what the metric would ask for if all replicas counted. Pods that are not ready or do not exist will take
@@ -262,8 +277,7 @@ func (w *writer) because(p proposal.Proposal) string {
 	case proposal.Fallback:
 		return w.byFallback(p)
 	case proposal.Forecast:
-		return fmt.Sprintf("the forecast expects the load of %.3g pods within %s", w.Forecast.Expected,
-			DurationText(w.Forecast.Horizon))
+		return w.byForecast()
 	case proposal.Schedule:
 		if w.Schedules.MinBy == nil {
 			return fmt.Sprintf("it has no metrics, and minReplicas is %d", w.Bounds.MinReplicas)
@@ -282,7 +296,7 @@ func (w *writer) byMetric(p proposal.Proposal) string {
 	case !isRead:
 		return fmt.Sprintf("%s asks for %d", w.metricName(p.Index), p.Replicas)
 	case w.Desired == w.Current && w.Stabilized.Reason == behavior.ReadyForNewScale:
-		return w.valueOf(p.Index) + w.takes(&w.Metrics[p.Index])
+		return w.valueOf(p.Index) + w.needs(&w.Metrics[p.Index])
 	}
 	return w.valueOf(p.Index)
 }
@@ -303,13 +317,27 @@ func (w *writer) fromZero(p proposal.Proposal, isRead bool) string {
 }
 
 func (w *writer) byFallback(p proposal.Proposal) string {
-	text := w.metricName(p.Index) + " cannot be read"
-	for _, f := range w.Fallbacks.Active {
-		if f.Metric == p.Index && !w.IsHistoryUnknown {
+	text, before := w.metricName(p.Index)+" cannot be read", ""
+	for i := range w.Fallbacks.Active {
+		if f := &w.Fallbacks.Active[i]; f.Metric == p.Index && !w.IsHistoryUnknown {
 			text += " since " + w.clock(f.Since)
+			before = w.beforeFallback(f)
 		}
 	}
-	return text + ", and its fallback " + w.fallbackAsks(p.Index)
+	if w.Metrics[p.Index].Failure != nil {
+		text += " (" + w.cause(p.Index) + ")"
+	}
+	return text + ", and its fallback " + w.fallbackAsks(p.Index) + before
+}
+
+// beforeFallback is how many replicas there were before a fallback changed the count; empty if it has not, or if that
+// is not known.
+func (w *writer) beforeFallback(f *fallback.Active) string {
+	isOfFallback := w.Desired == w.Current && w.Policy.Metrics[f.Metric].Fallback.Replicas == w.Current
+	if f.From <= 0 || f.From == w.Current || !isOfFallback {
+		return ""
+	}
+	return fmt.Sprintf("; before it there were %d", f.From)
 }
 
 // fallbackAsks is what the fallback of metric i does: "asks for 6".
@@ -321,17 +349,13 @@ func (w *writer) fallbackAsks(i int) string {
 // is.
 func (w *writer) inactive() string {
 	const none = "no metric is active, and a replica comes once one is"
-	only := -1
+	only, n := 0, 0
 	for i := range w.Policy.Metrics {
-		switch {
-		case !w.Policy.Metrics[i].Type.HasValueWithoutPods():
-		case only >= 0:
-			return none
-		default:
-			only = i
+		if w.Policy.Metrics[i].Type.HasValueWithoutPods() {
+			only, n = i, n+1
 		}
 	}
-	if only < 0 || only >= len(w.Metrics) {
+	if n != 1 || only >= len(w.Metrics) {
 		return none
 	}
 	spec, r, name := &w.Policy.Metrics[only], &w.Metrics[only], w.metricName(only)
@@ -352,8 +376,9 @@ func (w *writer) inactive() string {
 func number(milli int64) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
 
 // asks is what is asked for before all limits: "CPU asks for 3".
-func (w *writer) asks() string {
-	p := w.Winner()
+func (w *writer) asks() string { return w.asksFor(w.Winner()) }
+
+func (w *writer) asksFor(p proposal.Proposal) string {
 	switch p.Source {
 	case proposal.None:
 		return "nothing asks for a count"

@@ -8,7 +8,6 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -31,26 +30,6 @@ func queued(replicas int32, n int64) horizontal.Observation {
 	return horizontal.Observation{
 		Target: horizontal.Target{SpecReplicas: replicas}, Pods: readyPods(int(replicas)),
 		Readings: []metric.Reading{{Series: []int64{1000 * n}}},
-	}
-}
-
-// TestForecastBehindAWindow: where a window keeps as many replicas as the forecast asks for, the sentence names the
-// forecast, and announces no fall at the end of the window.
-func TestForecastBehindAWindow(t *testing.T) {
-	p := queueOf(mode.Active)
-	p.Forecast.Mode = forecast.Active
-	p.DownscaleStabilization = 5 * time.Minute
-	for want, asks := range map[string]int32{
-		"Held at 6 until 12:05:00, then 2: queue asks for 2, but 6 was asked for at 12:00:00, and scaleDown takes the " +
-			"highest of 5 min.": 0,
-		"Stays at 6: queue asks for 2, but 6 was asked for at 12:00:00, and scaleDown takes the highest of 5 min; the " +
-			"forecast asks for 6.": 6,
-	} {
-		in := played(&p, []int{0, 15}, queued(6, 60), queued(6, 15))
-		in.Decision.Forecast = forecast.Result{Reason: forecast.ReasonInUse, Replicas: asks}
-		if got := Of(in).Text; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
 	}
 }
 
@@ -113,7 +92,7 @@ func TestCountAtTheSyncPeriod(t *testing.T) {
 	p := queueOf(mode.Active)
 	p.DownscaleStabilization = 5 * time.Minute
 	falling := []horizontal.Observation{queued(7, 70), queued(7, 60), queued(7, 50), queued(7, 20)}
-	const held = ": queue asks for 2, but 7 was asked for at 12:00:00, and scaleDown takes the highest of 5 min."
+	const held = ": queue asks for 2, but 7 was asked for at 12:00:00, and scaleDown takes the highest of the last 5 min."
 	for want, tt := range map[string]struct {
 		seconds []int
 		period  time.Duration
@@ -135,8 +114,8 @@ func TestLastHolding(t *testing.T) {
 	p := queueOf(mode.Active)
 	p.DownscaleStabilization, p.Tolerance = 5*time.Minute, metric.Tolerance{}
 	checkSentences(t, map[string]Input{
-		"Held at 10 until 12:05:29, then 9: queue asks for 6, but 26 was asked for at 12:00:00 and 10 at 12:00:29, and the " +
-			"highest of 5 min counts, limited to 10 by maxReplicas.": played(&p, []int{0, 29, 100, 120}, queued(10, 260),
+		"Held at 10 until 12:05:29, then 9: queue asks for 6, but 26 was asked for at 12:00:00 and 10 at 12:00:29, and " +
+			"the highest of the last 5 min counts, limited to 10 by maxReplicas.": played(&p, []int{0, 29, 100, 120}, queued(10, 260),
 			queued(10, 100), queued(10, 90), queued(10, 60)),
 	})
 }
@@ -178,8 +157,8 @@ func TestPodsOfATarget(t *testing.T) {
 		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas.": recent,
 		"Scales from 7 to 9: memory is at 300 % of its target, but there are 3 pods for 7 replicas (kubectl get events may " +
 			"say why).": old,
-		"Stays at 2: memory is at 100 % of its target; it has 2 replicas, but 5 pods count: its selector may match those of " +
-			"another workload.": of(2, 1000, 1000, 1000, 1000, 1000),
+		"Stays at 2: memory is at 100 % of its target; there are 2 replicas, but 5 pods count: the selector may match " +
+			"those of another workload.": of(2, 1000, 1000, 1000, 1000, 1000),
 		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample.":     of(3, 400, 400, -1),
 		"Scales from 3 to 2: memory is at 40 % of its target; web-2 has no sample yet.": startedBefore(time.Minute),
 		"Scales from 3 to 2: memory is at 40 % of its target.":                          startedBefore(time.Minute - time.Second),

@@ -43,6 +43,15 @@ type Input struct {
 	ShownDesired, ShownForecast int32
 	// TargetKind is the kind of the target, and OtherWriter the other writer of its replica count.
 	TargetKind, OtherWriter string
+	// Unread are the pods' nodes whose samples of CPU and memory cannot be read.
+	Unread UnreadNodes
+}
+
+// UnreadNodes are nodes that give no samples.
+type UnreadNodes struct {
+	// Nodes is how many there are; 0 if that is not known. Error is the first one's; empty if all nodes can be read.
+	Nodes int
+	Error string
 }
 
 // Sentence is a decision in one sentence.
@@ -86,7 +95,7 @@ func (w *writer) expected(text string) string {
 	if asks <= max(0, w.Winner().Replicas) || strings.Contains(text, "the forecast ") {
 		return ""
 	}
-	return fmt.Sprintf("; the forecast asks for %d", asks)
+	return "; " + w.forecastAsks(asks)
 }
 
 // unsampled names the pods without a sample, where the count is the same with them. The first samples of new pods are
@@ -115,8 +124,8 @@ func (w *writer) extra(text string) string {
 	if pods <= int(w.Current) || isSaid || w.At.Sub(w.State.Count.ChangedAt) < deletion {
 		return ""
 	}
-	const others = "its selector may match those of another workload"
-	return fmt.Sprintf("; it has %d replicas, but %d pods count: %s", w.Current, pods, others)
+	const others = "the selector may match those of another workload"
+	return fmt.Sprintf("; there are %d replicas, but %d pods count: %s", w.Current, pods, others)
 }
 
 // winningMetric is the metric whose value the count follows; nil if there is none.
@@ -298,6 +307,8 @@ func (w *writer) decided() string {
 		return w.limitedByMax()
 	case w.isLimitedByMax():
 		return w.heldAtMax()
+	case w.isHeldByForecast():
+		return fmt.Sprintf("Stays at %d: %s", w.Current, w.byForecast()) + w.then()
 	case w.limit == projection.Stabilization && w.Desired == w.Current:
 		return w.held("")
 	}
@@ -307,7 +318,7 @@ func (w *writer) decided() string {
 // what happens to the count.
 func (w *writer) what() string {
 	if w.Desired == w.Current {
-		return fmt.Sprintf("Stays at %d", w.Current)
+		return fmt.Sprintf("Stays at %d%s", w.Current, w.raisedBySurge())
 	}
 	return fmt.Sprintf("Scales from %d to %d", w.Current, w.Desired)
 }

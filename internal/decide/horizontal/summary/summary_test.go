@@ -73,22 +73,22 @@ func TestSentencesOfQueue(t *testing.T) {
 		"Held at 8 until 12:00:15, then 3: queue asks for 3, but a surge asked for 8 at 11:59:55, and surges are held " +
 			"for 20 s.": decided(
 			remembering(true), 8, 3),
-		"Held at 8 until 12:04:00, then 3: queue asks for 3, but 8 was asked for at 11:59:00, and scaleDown takes the highest " +
-			"of 5 min.": decided(remembering(false), 8, 3),
-		"Scales from 5 to 8: queue asks for 6, but 8 was asked for at 11:59:00, and the highest of 5 min counts; then 6 " +
-			"after 12:04:00.": decided(remembering(false), 5, 6),
+		"Held at 8 until 12:04:00, then 3: queue asks for 3, but 8 was asked for at 11:59:00, and scaleDown takes the " +
+			"highest of the last 5 min.": decided(remembering(false), 8, 3),
+		"Scales from 5 to 8: queue asks for 6, but 8 was asked for at 11:59:00, and the highest of the last 5 min counts; " +
+			"then 6 after 12:04:00.": decided(remembering(false), 5, 6),
 		"Stays at 8: queue is at 100 % of its target; another writer sets the replica count too.": decided(contested, 8, 8),
 		"Tries to scale from 4 to 8, but writing it to the target failed: conflict.":              failed,
-		"Held at 10 until 12:04:00, then 7: queue asks for 7, but 14 was asked for at 11:59:00, and the highest of 5 min " +
-			"counts, limited to 10 by maxReplicas.": decided(asked(14), 10, 7),
-		"Stays at 10: queue asks for 10; 14 was asked for at 11:59:00, and the highest of 5 min counts, but maxReplicas is " +
-			"10.": decided(asked(14), 10, 10),
+		"Held at 10 until 12:04:00, then 7: queue asks for 7, but 14 was asked for at 11:59:00, and the highest of the " +
+			"last 5 min counts, limited to 10 by maxReplicas.": decided(asked(14), 10, 7),
+		"Stays at 10, which is maxReplicas: queue asks for 10; 14 was asked for at 11:59:00, and the highest of the last " +
+			"5 min counts.": decided(asked(14), 10, 10),
 		"Asks for 12, limited to 10 by maxReplicas (10 since 11:59:00); 20 % more load than 10 pods take at the target.": decided(
 			asked(14), 10, 12),
 		"Stays at 0: the target has 0 replicas, which turns autoscaling off until somebody scales it up.": decided(
 			horizontal.State{}, 0, 5),
 		"Scales from 10 to 8: queue asks for 3, but 8 may have been asked for lately, and scaleDown takes the highest of " +
-			"5 min.": unknown,
+			"the last 5 min.": unknown,
 	} {
 		if got := Of(in).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -104,8 +104,8 @@ func TestLastReplica(t *testing.T) {
 		reading  metric.Reading
 		want     string
 	}{
-		{nil, metric.Reading{Series: []int64{500}}, "Stays at 1: queue is at 50 % of its target, which takes 1 pod; the last " +
-			"replica goes at 12:04:00 if no metric becomes active."},
+		{nil, metric.Reading{Series: []int64{500}}, "Stays at 1: queue is at 50 % of its target, which needs 1 pod; the " +
+			"last replica goes at 12:04:00 if no metric becomes active."},
 		{disabled, metric.Reading{Series: []int64{0}}, "Stays at 1: the last replica stays, since selectPolicy of scaleDown is " +
 			"Disabled."},
 		{nil, metric.Reading{Error: "down"}, "Stays at 1: queue cannot be read (external metrics " +

@@ -4,24 +4,40 @@ import (
 	"fmt"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
+// raisedBySurge is " (raised by a surge at 10:42:12, 4 without it)" of a count that is there because of a surge that the
+// metrics do not ask for since; empty without one.
+func (w *writer) raisedBySurge() string {
+	if w.State == nil || w.Branch != horizontal.BranchMetrics || w.Winner().Source == proposal.Surge {
+		return ""
+	}
+	s, c := &w.State.Surges, &w.State.Count
+	isThis := s.Raised == w.Current && c.Replicas == w.Current && !c.RaisedAt().IsZero() && !c.IsForeign
+	if !isThis || s.Without >= s.Raised {
+		return ""
+	}
+	return fmt.Sprintf(" (raised by a surge at %s, %d without it)", w.clock(c.RaisedAt()), s.Without)
+}
+
 // bySurge is what the surge window saw, and the count that follows from it: "CPU was at 900 % of its target or more for
-// 2 s on 4 pods, which takes 36". Where others than these count too, it has how many that are: "and 10 pods at 260 % of
+// 2 s on 4 pods, which needs 36 pods". Where others than these count too, it has how many that are: "and 10 pods at 260 % of
 // its target have the load of 26". Less is asked for where few pods show it, or where more pods have not helped.
 func (w *writer) bySurge() string {
 	s := &w.Surge
-	taken := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))
+	needed := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))
 	text := fmt.Sprintf("a surge: %s was at %s for %s on %s, ", w.metricName(s.Metric), atLeast(s.Ratio),
 		seconds(s.Span), podsText(s.Counted))
 	if s.Base > int64(s.Counted) {
-		text += fmt.Sprintf("and %d pods at %s have the load of %d", s.Base, ofTarget(s.Adjusted), taken)
+		text += fmt.Sprintf("and %d pods at %s have the load of %d", s.Base, ofTarget(s.Adjusted), needed)
 	} else {
-		text += fmt.Sprintf("which takes %d", taken)
+		text += "which needs " + podsText(needed)
 	}
 	switch {
-	case s.Replicas >= taken:
+	case s.Replicas >= needed:
 		return text
 	case s.Counted < surge.Quorum:
 		return text + fmt.Sprintf("; it asks for %d, as fewer than %d pods show it", s.Replicas, surge.Quorum)

@@ -24,7 +24,26 @@ func (w *writer) cause(i int) string {
 	case n.Counted == 0 && n.Missing > 0 && strings.Contains(r.Failure.Message, "did not receive metrics"):
 		return w.podsIn(r, metric.Missing, "has no sample", "have no sample")
 	}
-	return FailureText(&w.Policy.Metrics[i], r.Failure.Message)
+	text := FailureText(&w.Policy.Metrics[i], r.Failure.Message)
+	if t := w.Policy.Metrics[i].Type; t == source.Resource || t == source.ContainerResource {
+		return text + w.unreadNodes(r.Failure.Message)
+	}
+	return text
+}
+
+// unreadNodes is why there are no samples of the nodes either, where a metric fails because metrics.k8s.io has none.
+func (w *writer) unreadNodes(failure string) string {
+	const ofAPI = "unable to get metrics for resource"
+	nodes := "their nodes"
+	switch n := w.Unread.Nodes; {
+	case w.Unread.Error == "" || !strings.Contains(failure, ofAPI):
+		return ""
+	case n == 1:
+		nodes = "their node"
+	case n > 1:
+		nodes = fmt.Sprintf("%d of their nodes", n)
+	}
+	return fmt.Sprintf(", and %s cannot be read: %s", nodes, w.Unread.Error)
 }
 
 // FailureText is why a metric cannot be read, without the prefixes that name it, which the sentence does itself.
@@ -32,7 +51,11 @@ func FailureText(spec *source.Spec, message string) string {
 	if api := spec.Type.Group(); api != "" && strings.Contains(message, noResource) {
 		return "the cluster has no API " + api + ", see kubectl get apiservices"
 	}
-	return WithShortSelectors(spec.Bare(message))
+	bare := spec.Bare(message)
+	if bare == "no metrics returned from "+source.Resource.Origin() {
+		return "metrics.k8s.io has no samples of the pods"
+	}
+	return WithShortSelectors(bare)
 }
 
 // haveNoPods reports whether a metric fails for want of pods, and not of an answer.

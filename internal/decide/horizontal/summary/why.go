@@ -267,8 +267,9 @@ func (w *writer) askedNow() int32 { return max(w.Proposed.Replicas, w.ForecastRe
 // heldAtMax is of a count that would go down without the windows, and up without max.
 func (w *writer) heldAtMax() string {
 	w.name(w.limit)
-	if w.askedNow() == w.Desired {
-		return fmt.Sprintf("Stays at %d: %s; %s, but %s", w.Current, w.asks(), w.window(), w.maxText())
+	if by := w.Schedules.MaxBy; w.askedNow() == w.Desired {
+		return fmt.Sprintf("Stays at %d, which is maxReplicas%s%s%s: %s; %s", w.Current, ofSchedule(by), w.lasts(by, isMax),
+			w.others(by, isMax), w.asks(), w.window())
 	}
 	return w.held(fmt.Sprintf(", limited to %d by maxReplicas%s", w.Desired, ofSchedule(w.Schedules.MaxBy)))
 }

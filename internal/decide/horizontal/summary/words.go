@@ -106,6 +106,13 @@ func percent(part float64) string {
 	}
 }
 
+func replicasText(n int32) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
+}
+
 func podsText[N int | int32](n N) string {
 	if n == 1 {
 		return "1 pod"

@@ -48,7 +48,8 @@ type Finding struct {
 func FindShared(kind, name string, objects []string) Finding {
 	f := Finding{Kind: TargetShared}
 	if len(objects) > 1 {
-		f.Message = fmt.Sprintf("%s %s has several: %s; %s%s", kind, name, strings.Join(objects, ", "), objects[0], applies)
+		f.Message = fmt.Sprintf("%s %s has several VerticalPodAutoscalers: %s; %s%s", kind, name,
+			strings.Join(objects, ", "), objects[0], applies)
 	}
 	return f
 }

@@ -25,7 +25,7 @@ func TestMissing(t *testing.T) {
 
 // TestShared: the first of several takes precedence; one object alone shares nothing.
 func TestShared(t *testing.T) {
-	const want = "Deployment web has several: a, b; a applies to its pods"
+	const want = "Deployment web has several VerticalPodAutoscalers: a, b; a applies to its pods"
 	if f := FindShared("Deployment", "web", []string{"a", "b"}); f.Kind != TargetShared || f.Message != want {
 		t.Errorf("%+v", f)
 	}

@@ -24,8 +24,9 @@ func (w *writer) raisedBySurge() string {
 }
 
 // bySurge is what the surge window saw, and the count that follows from it: "CPU was at 900 % of its target or more for
-// 2 s on 4 pods, which needs 36 pods". Where others than these count too, it has how many that are: "and 10 pods at 260 %
-// of its target have the load of 26". Less is asked for where few pods show it, or where more pods have not helped.
+// 2 s on 4 pods, which needs 36 pods". Where others than these count too, it has how many that are: "and 10 pods at
+// 260 % of its target have the load of 26". Less is asked for where few pods show it, or where more pods have not
+// helped.
 func (w *writer) bySurge() string {
 	s := &w.Surge
 	needed := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))

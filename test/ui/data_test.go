@@ -284,7 +284,7 @@ func loadAt(minutes float64) float64 {
 func explanation(row *view.Row) (answer string, lines []output.Line) {
 	percent, pods := targetPercent**row.Load.Ratio, *row.Current
 	begins := time.Now().Truncate(15 * time.Second).Add(6 * time.Minute).Format(time.TimeOnly)
-	return fmt.Sprintf("Stays at %d: CPU is at %.0f %% (target %d %%), which takes %d pods; schedule \"batch\" starts at %s with minReplicas %d.",
+	return fmt.Sprintf("Stays at %d: CPU is at %.0f %% (target %d %%), which needs %d pods; schedule \"batch\" starts at %s with minReplicas %d.",
 			*row.Desired, percent, targetPercent, *row.Desired, begins, *row.Min+2), []output.Line{
 			{Text: "Decision, 3 s ago", IsHeading: true},
 			{Label: "result", Text: fmt.Sprintf("stay at %d", *row.Desired), IsStrong: true},

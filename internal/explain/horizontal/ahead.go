@@ -75,8 +75,8 @@ func (r *Result) forecastText() string {
 	return text
 }
 
-// proposedText is how the count of a forecast comes about: "0.7 × the load of 8.01 pods at the target (expected within 3
-// min), rounded up".
+// proposedText is how the count of a forecast comes about: "0.7 × the load of 8.01 pods at the target (expected within
+// 3 min), rounded up".
 func proposedText(f *forecast.Result) string {
 	text := fmt.Sprintf("%.4g × the load of %.3g pods at the target (expected within %s)", f.Scale, f.Expected,
 		summary.DurationText(f.Horizon))

@@ -145,3 +145,14 @@ func TestSurgeIsNamed(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestLimitOfAnotherDay: a time of another day has its date.
+func TestLimitOfAnotherDay(t *testing.T) {
+	midnight := noon.Add(12 * time.Hour)
+	s := behavior.Stabilized{Window: 5 * time.Minute, Reason: behavior.ScaleDownStabilized}
+	s.By.Time = midnight.Add(-2 * time.Minute)
+	const want = "stabilization window of scaleDown until 2026-11-21 00:03:00, or longer if newer recommendations do not agree"
+	if got := stabilizationLimit(&s, midnight.Add(-time.Minute)); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -68,5 +69,20 @@ func TestNoSamplesAtAll(t *testing.T) {
 		if got := r.unreadText(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// TestUnreadNodesOfTheSentence: the sentence gets the nodes that cannot be read as numbers and an error.
+func TestUnreadNodesOfTheSentence(t *testing.T) {
+	step := stepOf(t, forecastDocument)
+	r := Result{Step: step}
+	if got := r.input().Unread; got != (summary.UnreadNodes{}) {
+		t.Errorf("without unread nodes: %+v", got)
+	}
+	step.Snapshot.Samples = &snapshothorizontal.Samples{
+		Unread: &snapshothorizontal.UnreadNodes{Nodes: 4, Message: "connection refused"},
+	}
+	if got, want := r.input().Unread, (summary.UnreadNodes{Nodes: 4, Error: "connection refused"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -135,6 +135,25 @@ func TestOutsideForAPod(t *testing.T) {
 	}
 }
 
+// TestMinimum: where maxAllowed is below the recommender's minimum, the sentence has what usage needs.
+func TestMinimum(t *testing.T) {
+	step := known()
+	step.Object.Spec.ResourcePolicy.ContainerPolicies[0].MaxAllowed = resources("200m", "100Mi")
+	status := &step.Object.Status.Recommendation.ContainerRecommendations[0]
+	status.Target, status.UncappedTarget = resources("200m", "100Mi"), resources("203m", "250Mi")
+	status.LowerBound, status.UpperBound = resources("150m", "100Mi"), resources("200m", "100Mi")
+	step.Checkpoints[0].Status.MemoryHistogram.BucketWeights = map[int]uint32{10: 10000}
+	for want, uncapped := range map[string]string{
+		" (250Mi without maxAllowed, which is the recommender's minimum: usage needs 155.8Mi) for ": "250Mi",
+		" (260Mi without maxAllowed) for ": "260Mi",
+	} {
+		status.UncappedTarget = resources("203m", uncapped)
+		if got := explainedBy(t, step, divergence.Default).Summary(); !strings.Contains(got, " and memory 100Mi"+want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 // TestAllowed: the sentence has what minAllowed and maxAllowed change.
 func TestAllowed(t *testing.T) {
 	step := known()

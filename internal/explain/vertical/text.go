@@ -212,8 +212,8 @@ func RequestsText(v *update.Verdict) string {
 	return strings.Join(requests, ", ")
 }
 
-// resizeText is what the spec requests instead until a resize in place is done: " (the spec asks for cpu 203m and memory
-// 250Mi, which the node cannot do)"; empty if it requests the same.
+// resizeText is what the spec requests instead until a resize in place is done: " (the spec asks for cpu 203m and
+// memory 250Mi, which the node cannot do)"; empty if it requests the same.
 func resizeText(pod *vertical.Pod, c *vertical.PodContainer) string {
 	isSame := true
 	for r := range vertical.Resource(vertical.Resources) {

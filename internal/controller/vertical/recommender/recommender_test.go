@@ -333,9 +333,10 @@ func TestBadObjects(t *testing.T) {
 			"gone":    {"ConfigUnsupported", "Deployment shop/gone does not exist"},
 			"strange": {"ConfigUnsupported", "unhandled targetRef"},
 			"crash":   {"ConfigUnsupported", "Cannot read targetRef"},
-			"twin":    {status.TargetShared.String(), "Deployment twin has several VerticalPodAutoscalers: twin, twin2; twin applies to its pods"},
-			"twin2":   {status.TargetShared.String(), "twin applies to its pods"},
-			"narrow":  {status.ConfigInvalid.String(), "max"},
+			"twin": {status.TargetShared.String(), "Deployment twin has several VerticalPodAutoscalers: twin, twin2; twin " +
+				"applies to its pods"},
+			"twin2":  {status.TargetShared.String(), "twin applies to its pods"},
+			"narrow": {status.ConfigInvalid.String(), "max"},
 		} {
 			c := w.condition(name, want.kind)
 			if c == nil || c.Status != corev1.ConditionTrue || !strings.Contains(c.Message, want.message) {

@@ -50,12 +50,14 @@ func TestUpdate(t *testing.T) {
 		{"the second fails too, and is due later", 30 * time.Second, [3]metric.Result{broken, broken, read},
 			fallback.Result{Due: noon.Add(61 * time.Second)}, false},
 		{"the first is due", 61 * time.Second, [3]metric.Result{broken, broken, read}, fallback.Result{
-			Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}}, Began: []int{0}, Failed: 1,
+			Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}},
+			Began:  []int{0}, Failed: 1,
 			Due: noon.Add(90 * time.Second), DueMetric: 1,
 		}, true},
 		{"that was not reported; a metric with an active fallback may be awaited", 62 * time.Second,
 			[3]metric.Result{awaited, broken, read}, fallback.Result{
-				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}}, Began: []int{0}, Pending: 1,
+				Active: []fallback.Active{{Metric: 0, Since: noon.Add(time.Second), Replicas: 7, From: 3}},
+				Began:  []int{0}, Pending: 1,
 				Due: noon.Add(90 * time.Second), DueMetric: 1,
 			}, false},
 		{"the first goes on, and the second recovers in time", 63 * time.Second, [3]metric.Result{broken, read, read},

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// raisedBySurge is " (raised by a surge at 10:42:12, 4 without it)" of a count that is there because of a surge that the
-// metrics do not ask for since; empty without one.
+// raisedBySurge is " (raised by a surge at 10:42:12, 4 without it)", of a count that an earlier surge led to and the
+// metrics alone would not; empty without one.
 func (w *writer) raisedBySurge() string {
 	if w.State == nil || w.Branch != horizontal.BranchMetrics || w.Winner().Source == proposal.Surge {
 		return ""
@@ -24,8 +24,9 @@ func (w *writer) raisedBySurge() string {
 }
 
 // bySurge is what the surge window saw, and the count that follows from it: "CPU was at 900 % of its target or more for
-// 2 s on 4 pods, which needs 36 pods". Where others than these count too, it has how many that are: "and 10 pods at 260 % of
-// its target have the load of 26". Less is asked for where few pods show it, or where more pods have not helped.
+// 2 s on 4 pods, which needs 36 pods". Where others than these count too, it has how many that are: "and 10 pods at
+// 260 % of its target have the load of 26". Less is asked for where few pods show it, or where more pods have not
+// helped.
 func (w *writer) bySurge() string {
 	s := &w.Surge
 	needed := arithmetic.Saturate.Ceil32(s.Adjusted * float64(s.Base))

@@ -24,11 +24,7 @@ func (w *writer) cause(i int) string {
 	case n.Counted == 0 && n.Missing > 0 && strings.Contains(r.Failure.Message, "did not receive metrics"):
 		return w.podsIn(r, metric.Missing, "has no sample", "have no sample")
 	}
-	text := FailureText(&w.Policy.Metrics[i], r.Failure.Message)
-	if t := w.Policy.Metrics[i].Type; t == source.Resource || t == source.ContainerResource {
-		return text + w.unreadNodes(r.Failure.Message)
-	}
-	return text
+	return FailureText(&w.Policy.Metrics[i], r.Failure.Message) + w.unreadNodes(r.Failure.Message)
 }
 
 // unreadNodes is why there are no samples of the nodes either, where a metric fails because metrics.k8s.io has none.

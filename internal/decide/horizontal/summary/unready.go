@@ -77,8 +77,8 @@ func (w *writer) unreadyText(r *metric.Result, verb string) string {
 // whose samples do.
 func (w *writer) areOfRollout(r *metric.Result) bool {
 	isOlder := func(of, than *metric.Pod) bool {
-		return of.Revision != "" && than.Revision != "" && of.Revision != than.Revision && workloadOf(of) == workloadOf(than) &&
-			of.StartTime.Before(than.StartTime)
+		areTwo := of.Revision != "" && than.Revision != "" && of.Revision != than.Revision
+		return areTwo && workloadOf(of) == workloadOf(than) && of.StartTime.Before(than.StartTime)
 	}
 	isNew := func(pod *metric.Pod) bool {
 		for i, g := range r.Groups {

@@ -64,9 +64,8 @@ func PodOf(pod *corev1.Pod) *Pod {
 	if pod.Status.StartTime != nil {
 		p.StartTime = pod.Status.StartTime.Time
 	}
-	// Of the shared text of the labels, so that pods do not have a copy each.
-	p.Revision = cmp.Or(p.labels.Get(appsv1.DefaultDeploymentUniqueLabelKey),
-		p.labels.Get(appsv1.ControllerRevisionHashLabelKey))
+	p.Revision = metric.RevisionOf(cmp.Or(pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey],
+		pod.Labels[appsv1.ControllerRevisionHashLabelKey]))
 	if ready := readyCondition(pod); ready != nil {
 		p.Ready, p.ReadyTransition = readinessOf(ready.Status), ready.LastTransitionTime.Time
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -285,7 +286,8 @@ func TestPods(t *testing.T) {
 		},
 		{Name: "new"},
 	}
-	if diff := cmp.Diff(want, Pods(PodsOf([]*corev1.Pod{pod, podOf("new")}))); diff != "" {
+	got := Pods(PodsOf([]*corev1.Pod{pod, podOf("new")}))
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(metric.Revision{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -54,13 +54,13 @@ func (m maker) aboutStarting(s *situation) {
 	use := m.pick("use", 900, 2000)
 	for i := range counted + starting {
 		pod := metric.Pod{
-			Name: fmt.Sprintf("web-%d", i), Revision: "1", Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+			Name: fmt.Sprintf("web-%d", i), Revision: metric.RevisionOf("1"), Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
 			StartTime: s.now.Add(-time.Hour), ReadyTransition: s.now.Add(-time.Hour),
 		}
 		sample := metric.Sample{Present: true, Milli: use, At: s.now, Window: 15 * time.Second}
 		if i >= counted {
 			pod.Ready, pod.StartTime = metric.ReadyFalse, s.now.Add(-time.Minute)
-			pod.ReadyTransition, pod.Revision = pod.StartTime, strconv.FormatInt(m.pick("revision", 1, 2), 10)
+			pod.ReadyTransition, pod.Revision = pod.StartTime, metric.RevisionOf(strconv.FormatInt(m.pick("revision", 1, 2), 10))
 			sample.Milli = 0
 		}
 		o.Pods, o.Readings[0].Samples = append(o.Pods, pod), append(o.Readings[0].Samples, sample)

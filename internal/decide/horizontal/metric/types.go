@@ -7,6 +7,7 @@ package metric
 
 import (
 	"time"
+	"unique"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
@@ -44,8 +45,27 @@ type Pod struct {
 	ReadyTransition time.Time
 	// StartTime is when the kubelet acknowledged the pod; zero if it has not.
 	StartTime time.Time
-	// Revision distinguishes the templates of a workload's pods; empty if its controller does not label pods with it.
-	Revision string
+	// Revision distinguishes the templates of a workload's pods; zero if its controller does not label pods with it.
+	Revision Revision
+}
+
+// Revision is the name of a template, once in memory for all pods that have it.
+type Revision struct{ text unique.Handle[string] }
+
+// RevisionOf returns the Revision of this name; zero if it is empty.
+func RevisionOf(name string) Revision {
+	if name == "" {
+		return Revision{}
+	}
+	return Revision{unique.Make(name)}
+}
+
+// String returns the name.
+func (r Revision) String() string {
+	if r == (Revision{}) {
+		return ""
+	}
+	return r.text.Value()
 }
 
 // Sample is one pod's value of a metric. The zero value means that there is

@@ -77,7 +77,8 @@ func (w *writer) unreadyText(r *metric.Result, verb string) string {
 // whose samples do.
 func (w *writer) areOfRollout(r *metric.Result) bool {
 	isOlder := func(of, than *metric.Pod) bool {
-		areTwo := of.Revision != "" && than.Revision != "" && of.Revision != than.Revision
+		none := metric.Revision{}
+		areTwo := of.Revision != none && than.Revision != none && of.Revision != than.Revision
 		return areTwo && workloadOf(of) == workloadOf(than) && of.StartTime.Before(than.StartTime)
 	}
 	isNew := func(pod *metric.Pod) bool {
@@ -99,7 +100,7 @@ func (w *writer) areOfRollout(r *metric.Result) bool {
 
 // workloadOf is a pod's name up to its revision, or up to its last part where the revision is not in the name.
 func workloadOf(pod *metric.Pod) string {
-	if workload, _, found := strings.Cut(pod.Name, "-"+pod.Revision+"-"); found {
+	if workload, _, found := strings.Cut(pod.Name, "-"+pod.Revision.String()+"-"); found {
 		return workload
 	}
 	return pod.Name[:max(0, strings.LastIndexByte(pod.Name, '-'))]

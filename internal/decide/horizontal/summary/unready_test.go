@@ -21,7 +21,7 @@ func TestRollout(t *testing.T) {
 		r := metric.Reading{Samples: samples(67, 67, 67, 0, 0)}
 		for i := range o.Pods {
 			pod := &o.Pods[i]
-			pod.Name, pod.Revision = fmt.Sprintf("%s-pod%d", revisions[i], i), revisions[i][len("web-"):]
+			pod.Name, pod.Revision = fmt.Sprintf("%s-pod%d", revisions[i], i), metric.RevisionOf(revisions[i][len("web-"):])
 			r.Requests = append(r.Requests, metric.Request{Milli: 100})
 			if i >= 3 {
 				pod.Ready, pod.StartTime, pod.ReadyTransition = metric.ReadyFalse, noon.Add(-time.Minute), noon.Add(-time.Minute)
@@ -47,9 +47,9 @@ func TestRollout(t *testing.T) {
 // TestWorkloadOf: the pods of a Deployment and of a StatefulSet have the name of that in theirs.
 func TestWorkloadOf(t *testing.T) {
 	for pod, want := range map[metric.Pod]string{
-		{Name: "web-7d9f8b6c5d-mktjg", Revision: "7d9f8b6c5d"}: "web",
-		{Name: "web-0", Revision: "web-6cd8b"}:                 "web",
-		{Name: "web", Revision: "1"}:                           "",
+		{Name: "web-7d9f8b6c5d-mktjg", Revision: metric.RevisionOf("7d9f8b6c5d")}: "web",
+		{Name: "web-0", Revision: metric.RevisionOf("web-6cd8b")}:                 "web",
+		{Name: "web", Revision: metric.RevisionOf("1")}:                           "",
 	} {
 		if got := workloadOf(&pod); got != want {
 			t.Errorf("%+v: %s, want %s", pod, got, want)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/apiserver"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/objects"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/server"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
@@ -37,6 +40,7 @@ const (
 // serveOptions are the flags of serve.
 type serveOptions struct {
 	cluster       clusterOptions
+	scaler        scalerOptions
 	address       string
 	healthAddress string
 	certFile      string
@@ -58,6 +62,7 @@ func newServe() *cobra.Command {
 	}
 	fs := command.Flags()
 	o.cluster.add(fs)
+	o.scaler.add(fs)
 	fs.StringVar(&o.address, "bind-address", ":9090", "The address on which the controller is served.")
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz.")
 	fs.StringVar(&o.certFile, "tls-cert-file", "",
@@ -83,7 +88,7 @@ func (o *serveOptions) validate() error {
 	case o.totalMiB < o.memoryMiB:
 		return fmt.Errorf("--max-memory: %d: must be at least that of --max-memory-per-type, %d", o.totalMiB, o.memoryMiB)
 	}
-	return o.cluster.validate()
+	return o.scaler.validate()
 }
 
 func (o *serveOptions) run(ctx context.Context) error {
@@ -108,8 +113,12 @@ func (o *serveOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
+	api, err := (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(directory, "api-server.sock"))
+	if err != nil {
+		return err
+	}
 	processes := supervisor.New(supervisor.Config{
-		Command:   func(trigger, socket string) []string { return o.cluster.work(trigger, socket, o.memoryMiB) },
+		Command:   func(trigger, socket string) []string { return o.work(trigger, socket, api.Addr().String()) },
 		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20, Log: log,
 	})
 	ctx, cancel := context.WithCancel(ctx)
@@ -118,9 +127,23 @@ func (o *serveOptions) run(ctx context.Context) error {
 	defer wg.Wait()
 	wg.Go(func() { cache.Run(ctx) })
 	wg.Go(func() { processes.Run(ctx) })
+	wg.Go(func() {
+		if err := apiserver.Serve(ctx, config, api); err != nil {
+			log.Error(err, "objects cannot be read")
+			cancel()
+		}
+	})
 	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, log) })
 	defer cancel()
 	return o.serve(ctx, &server.Server{Objects: cache, Processes: processes}, log)
+}
+
+// work returns the arguments of the process for a type.
+func (o *serveOptions) work(trigger, socket, apiSocket string) []string {
+	return []string{
+		"work", "--type=" + trigger, "--socket=" + socket, "--api-socket=" + apiSocket,
+		"--http-timeout=" + o.scaler.httpTimeout.String(), "--max-memory-per-type=" + strconv.FormatInt(o.memoryMiB, 10),
+	}
 }
 
 // serve answers the controller until the context ends.

@@ -102,8 +102,8 @@ func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig
 	return nil
 }
 
-// environment sets the environment variables that the metadata names, and returns the template of the target's pods; nil
-// if it cannot be read. Most scalers need nothing of the target: that is an error of the others alone.
+// environment sets the environment variables that the metadata names, and returns the template of the target's pods;
+// nil if it cannot be read. Most scalers need nothing of the target: that is an error of the others alone.
 func (b *Builder) environment(
 	ctx context.Context, j *job.Job, config *scalersconfig.ScalerConfig, c *triggerAuthentication,
 ) (*corev1.PodTemplateSpec, error) {

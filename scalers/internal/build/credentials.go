@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
 )
 
-// KEDA's resolver logs that it cannot read a Secret, and gives the scaler an empty value, with which it may authenticate
-// as nobody. Here that is an error, which says which object lacks what.
+// KEDA's resolver logs that it cannot read a Secret, and gives the scaler an empty value, with which it may
+// authenticate as nobody. Here that is an error, which says which object lacks what.
 
 // triggerAuthentication is a TriggerAuthentication or a ClusterTriggerAuthentication.
 type triggerAuthentication struct {
@@ -27,8 +27,8 @@ type triggerAuthentication struct {
 	namespace string
 }
 
-// authentication returns the TriggerAuthentication of the job; nil if it names none. KEDA's resolver logs the error of one that
-// it cannot get, and goes on without credentials.
+// authentication returns the TriggerAuthentication of the job; nil if it names none. KEDA's resolver logs the error of
+// one that it cannot get, and goes on without credentials.
 func (b *Builder) authentication(ctx context.Context, j *job.Job) (*triggerAuthentication, error) {
 	ref := j.Scaler.AuthenticationRef
 	if ref == nil {
@@ -100,7 +100,8 @@ func (b *Builder) values(c *triggerAuthentication) []value {
 	}
 	all = append(all, ofManagers(&c.spec)...)
 	if o := c.spec.OAuth2; o != nil {
-		all = append(all, b.ofSecret("oauth2.clientSecret", "clientSecret", c.namespace, o.ClientSecret.ValueFrom.SecretKeyRef))
+		all = append(all, b.ofSecret("oauth2.clientSecret", "clientSecret", c.namespace,
+			o.ClientSecret.ValueFrom.SecretKeyRef))
 	}
 	if p := c.spec.AzureServicePrincipal; p != nil {
 		all = append(all, b.ofServicePrincipal(c.namespace, p)...)
@@ -252,5 +253,6 @@ func whyNoVariable(name string, template *corev1.PodTemplateSpec) error {
 		}
 		return fmt.Errorf("the environment variable %s is neither a value nor of a Secret or ConfigMap", name)
 	}
-	return fmt.Errorf("the container %s of the target has no environment variable %s, or an empty one", container.Name, name)
+	return fmt.Errorf("the container %s of the target has no environment variable %s, or an empty one",
+		container.Name, name)
 }

@@ -5,9 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,6 +106,18 @@ func TestFilesOfDrivers(t *testing.T) {
 		if got := strings.Join(files, " "); got != c.want {
 			t.Errorf("%s: fields %q, want %q: are the others refused?", name, got, c.want)
 		}
+	}
+}
+
+func TestParametersAreDocumented(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(readme), "each other one is refused:")
+	got := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune("`,. \n", r) })
+	if !slices.Equal(got, postgreSQLParameters) {
+		t.Errorf("README.md has %q, want %q", got, postgreSQLParameters)
 	}
 }
 

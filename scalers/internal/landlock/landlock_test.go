@@ -1,7 +1,10 @@
 package landlock
 
 import (
+	"context"
+	"crypto/x509"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,12 +14,19 @@ import (
 	"testing"
 )
 
-// folderOf is set in a process of its own: what restricts it lasts until its end.
-const folderOf = "PLIMSOLL_TEST_FOLDER"
+// folderOf is set in a process of its own: what restricts it lasts until its end. With usual it is restricted to Paths.
+const (
+	folderOf = "PLIMSOLL_TEST_FOLDER"
+	usual    = "usual"
+)
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(folderOf); folder != "" {
-		if err := restricted(folder); err != nil {
+		run := restricted
+		if folder == usual {
+			run = usesPaths
+		}
+		if err := run(folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -93,6 +103,38 @@ func TestRestrict(t *testing.T) {
 	if output, err := process.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, output)
 	}
+}
+
+// Scalers find addresses, authorities, time zones and files that they write.
+func TestRestrictToPaths(t *testing.T) {
+	process := exec.CommandContext(t.Context(), os.Args[0])
+	process.Env = append(os.Environ(), folderOf+"="+usual, "TMPDIR="+t.TempDir())
+	if output, err := process.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
+func usesPaths(string) error {
+	if err := Restrict(Paths()); err != nil {
+		return err
+	}
+	if addresses, err := (&net.Resolver{PreferGo: true}).LookupHost(context.Background(), "localhost"); err != nil {
+		return fmt.Errorf("%v: %w", addresses, err)
+	}
+	if _, err := x509.SystemCertPool(); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp("", "key-*.pem")
+	if err != nil {
+		return err
+	}
+	if _, err := os.ReadFile(file.Name()); err != nil {
+		return err
+	}
+	if _, err := os.ReadFile("/etc/passwd"); !os.IsPermission(err) {
+		return fmt.Errorf("another file: %w", err)
+	}
+	return file.Close()
 }
 
 // What the operator's environment names may be read, with the folder in which it is replaced.

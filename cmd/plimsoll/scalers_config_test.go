@@ -13,15 +13,15 @@ import (
 )
 
 // ofScalers finds an object of config/scalers.
-func ofScalers[T any](t *testing.T, isIt func(T) bool) T {
+func ofScalers[T any](t *testing.T, isIt func(T) bool) (found T) {
 	t.Helper()
 	for _, object := range rendered(t, configDir+"/scalers") {
 		if one, ok := object.(T); ok && isIt(one) {
 			return one
 		}
 	}
-	t.Fatal("config/scalers lacks it")
-	panic("unreachable")
+	t.Fatalf("config/scalers has no such %T", found)
+	return found
 }
 
 // The libraries of scalers find no token where they look for one. The server of plimsoll-scalers has it elsewhere.
@@ -33,6 +33,22 @@ func TestTokenOfScalers(t *testing.T) {
 		account.AutomountServiceAccountToken == nil || *account.AutomountServiceAccountToken {
 		t.Error("a token is mounted at the usual path")
 	}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		if strings.HasPrefix(mount.MountPath, usual) {
+			t.Errorf("%s is mounted at %s", mount.Name, mount.MountPath)
+		}
+	}
+	// Without the usual directory KEDA does not know the namespace.
+	if !slices.ContainsFunc(pod.Containers[0].Env, func(v corev1.EnvVar) bool {
+		return v.Name == "KEDA_CLUSTER_OBJECT_NAMESPACE" && v.ValueFrom.FieldRef.FieldPath == "metadata.namespace"
+	}) {
+		t.Errorf("environment %v", pod.Containers[0].Env)
+	}
+}
+
+// The server gets the directory in which it finds a token for the API server.
+func TestServerOfScalersHasTheToken(t *testing.T) {
+	pod := ofScalers(t, func(*appsv1.Deployment) bool { return true }).Spec.Template.Spec
 	container := pod.Containers[0]
 	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Projected != nil })
 	if i < 0 {
@@ -54,19 +70,10 @@ func TestTokenOfScalers(t *testing.T) {
 		t.Errorf("files %q, want %q", paths, want)
 	}
 	for _, mount := range container.VolumeMounts {
-		if strings.HasPrefix(mount.MountPath, usual) {
-			t.Errorf("%s is mounted at %s", mount.Name, mount.MountPath)
-		}
 		if flag := "--service-account-directory=" + mount.MountPath; mount.Name == pod.Volumes[i].Name &&
 			(!slices.Contains(container.Args, flag) || !mount.ReadOnly) {
 			t.Errorf("no %s among %q, or not mounted read-only", flag, container.Args)
 		}
-	}
-	// Without the usual directory KEDA does not know the namespace.
-	if !slices.ContainsFunc(container.Env, func(v corev1.EnvVar) bool {
-		return v.Name == "KEDA_CLUSTER_OBJECT_NAMESPACE" && v.ValueFrom.FieldRef.FieldPath == "metadata.namespace"
-	}) {
-		t.Errorf("environment %v", container.Env)
 	}
 }
 

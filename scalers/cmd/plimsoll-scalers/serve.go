@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-logr/logr"
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -59,7 +61,7 @@ func newServe() *cobra.Command {
 	fs := command.Flags()
 	o.cluster.add(fs)
 	fs.StringVar(&o.address, "bind-address", ":9090", "The address on which the controller is served.")
-	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz.")
+	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz, /readyz and /metrics.")
 	fs.StringVar(&o.certFile, "tls-cert-file", "",
 		"The certificate of the server. It is read anew when it changes. Without it connections are not encrypted.")
 	fs.StringVar(&o.keyFile, "tls-private-key-file", "", "The key of the certificate.")
@@ -108,9 +110,10 @@ func (o *serveOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
+	metrics := prometheus.NewRegistry()
 	processes := supervisor.New(supervisor.Config{
 		Command:   func(trigger, socket string) []string { return o.cluster.work(trigger, socket, o.memoryMiB) },
-		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20, Log: log,
+		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20, Registerer: metrics, Log: log,
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,7 +121,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	defer wg.Wait()
 	wg.Go(func() { cache.Run(ctx) })
 	wg.Go(func() { processes.Run(ctx) })
-	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, log) })
+	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, metrics, log) })
 	defer cancel()
 	return o.serve(ctx, &server.Server{Objects: cache, Processes: processes}, log)
 }
@@ -154,9 +157,12 @@ func (o *serveOptions) serve(ctx context.Context, s *server.Server, log logr.Log
 	return g.Serve(listener)
 }
 
-// serveHealth serves /healthz and /readyz until the context ends.
-func serveHealth(ctx context.Context, address string, isReady func() bool, log logr.Logger) {
+// serveHealth serves /healthz, /readyz and /metrics until the context ends.
+func serveHealth(
+	ctx context.Context, address string, isReady func() bool, metrics prometheus.Gatherer, log logr.Logger,
+) {
 	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if isReady() {

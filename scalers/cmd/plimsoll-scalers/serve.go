@@ -45,6 +45,7 @@ type serveOptions struct {
 	keyFile       string
 	memoryMiB     int64
 	totalMiB      int64
+	filesMiB      int64
 	directory     string
 }
 
@@ -71,7 +72,11 @@ func newServe() *cobra.Command {
 	fs.Int64Var(&o.totalMiB, "max-memory", 3584,
 		"The memory for the processes of all types, in MiB. No further process is started where all of them with "+
 			"--max-memory-per-type would use more.")
-	fs.StringVar(&o.directory, "socket-directory", os.TempDir(), "The directory of the sockets of these processes.")
+	fs.Int64Var(&o.filesMiB, "max-temporary-files", 56,
+		"The size of the temporary files of the processes of all types, in MiB. Each type has an equal share. A process "+
+			"with more is ended, and started again without any.")
+	fs.StringVar(&o.directory, "socket-directory", os.TempDir(),
+		"The directory of the sockets and temporary files of these processes.")
 	return command
 }
 
@@ -84,6 +89,8 @@ func (o *serveOptions) validate() error {
 		return fmt.Errorf("--max-memory-per-type: %d: must be at least %d", o.memoryMiB, least)
 	case o.totalMiB < o.memoryMiB:
 		return fmt.Errorf("--max-memory: %d: must be at least that of --max-memory-per-type, %d", o.totalMiB, o.memoryMiB)
+	case o.filesMiB < 1:
+		return fmt.Errorf("--max-temporary-files: %d: must be at least 1", o.filesMiB)
 	}
 	return o.cluster.validate()
 }
@@ -105,15 +112,16 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	directory, err := os.MkdirTemp(o.directory, "plimsoll-scalers-")
+	directory, remove, err := supervisor.Directory(o.directory)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(directory) }()
+	defer func() { _ = remove() }()
 	metrics := prometheus.NewRegistry()
 	processes := supervisor.New(supervisor.Config{
 		Command:   func(trigger, socket string) []string { return o.cluster.work(trigger, socket, o.memoryMiB) },
-		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20, Registerer: metrics, Log: log,
+		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20,
+		TemporaryFiles: o.filesPerType(), Registerer: metrics, Log: log,
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,6 +132,12 @@ func (o *serveOptions) run(ctx context.Context) error {
 	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, metrics, log) })
 	defer cancel()
 	return o.serve(ctx, &server.Server{Objects: cache, Processes: processes}, log)
+}
+
+// filesPerType returns the bytes that the temporary files of a type may have.
+func (o *serveOptions) filesPerType() int64 {
+	types := o.totalMiB / o.memoryMiB
+	return o.filesMiB << 20 / types
 }
 
 // serve answers the controller until the context ends.

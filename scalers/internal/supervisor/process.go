@@ -25,6 +25,8 @@ type Reason string
 const (
 	// Memory is a process that used more memory than it may.
 	Memory Reason = "memory"
+	// TemporaryFiles is a process whose temporary files were larger than they may be.
+	TemporaryFiles Reason = "temporary-files"
 	// Unresponsive is a process that did not respond to health checks.
 	Unresponsive Reason = "unresponsive"
 	// Hanging is a process in which calls of all metrics do not end.
@@ -74,8 +76,10 @@ func (e *EndedError) Error() string {
 
 // process is a process for a type of trigger. The Supervisor's lock guards its last fields.
 type process struct {
-	trigger    string
-	command    *exec.Cmd
+	trigger string
+	command *exec.Cmd
+	// directory has its temporary files, and is removed when it has ended.
+	directory  string
 	connection *grpc.ClientConn
 	started    time.Time
 	// ended is closed when it has ended.
@@ -101,22 +105,30 @@ func newProcess(trigger string, config *Config) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Some scalers write keys and certificates to files, and do not remove all of them.
+	directory, err := os.MkdirTemp(config.Directory, trigger+"-")
+	if err != nil {
+		return nil, err
+	}
 	command := exec.CommandContext(context.Background(), program, config.Command(trigger, socket)...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
-	command.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.FormatInt(config.Memory*heapShare/100, 10))
+	command.Env = append(os.Environ(), "TMPDIR="+directory,
+		"GOMEMLIMIT="+strconv.FormatInt(config.Memory*heapShare/100, 10))
 	// In a process group of its own it does not get the SIGINT of a terminal: it ends after the requests in progress.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		if err = command.Start(); err != nil {
+			_ = connection.Close()
+		}
 	}
-	if err := command.Start(); err != nil {
-		_ = connection.Close()
+	if err != nil {
+		_ = os.RemoveAll(directory)
 		return nil, err
 	}
 	return &process{
-		trigger: trigger, command: command, connection: connection, ended: make(chan struct{}),
+		trigger: trigger, command: command, directory: directory, connection: connection, ended: make(chan struct{}),
 	}, nil
 }
 

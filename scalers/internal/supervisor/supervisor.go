@@ -1,11 +1,12 @@
-// Package supervisor runs a process for each type of trigger that is in use. It ends a process that hangs or uses
-// too much memory, and starts another one at the next request.
+// Package supervisor runs a process for each type of trigger that is in use. It ends a process that hangs, or uses too
+// much memory or too large temporary files, and starts another one at the next request.
 package supervisor
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -31,10 +32,12 @@ const (
 type Config struct {
 	// Command returns the arguments of the process for a type, which listens at the path of a socket.
 	Command func(trigger, socket string) []string
-	// Directory is where the sockets are.
+	// Directory is where the sockets and the temporary files are.
 	Directory string
 	// Memory is the most that a process may use, in bytes, and TotalMemory the most for all, if each uses as much.
 	Memory, TotalMemory int64
+	// TemporaryFiles is the most that the temporary files of a process may have, in bytes.
+	TemporaryFiles int64
 	// Registerer gets the Supervisor's metrics. It may be nil.
 	Registerer prometheus.Registerer
 	Log        logr.Logger
@@ -182,6 +185,7 @@ func (s *Supervisor) startLocked(t *triggerType, now time.Time) error {
 // wait waits for the end of the process.
 func (s *Supervisor) wait(t *triggerType, p *process) {
 	err := p.command.Wait()
+	removeErr := os.RemoveAll(p.directory)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.reason == "" {
@@ -196,6 +200,9 @@ func (s *Supervisor) wait(t *triggerType, p *process) {
 	close(p.ended)
 	s.ends.WithLabelValues(t.name, string(p.reason)).Inc()
 	s.config.Log.Info("process ended", "type", t.name, "pid", p.pid(), "reason", p.reason, "detail", p.detail)
+	if removeErr != nil {
+		s.config.Log.Error(removeErr, "temporary files are not removed", "type", t.name)
+	}
 }
 
 // end ends the process, unless it ends already: with SIGKILL, or with SIGTERM and time to close its scalers.

@@ -22,8 +22,11 @@ import (
 
 const mib = 1 << 20
 
-// memory is the most for a process.
-const memory = 200 * mib
+// memory and files are the most for a process.
+const (
+	memory = 200 * mib
+	files  = 2 * mib
+)
 
 // TestMain makes this program a process of the supervisor, too.
 func TestMain(m *testing.M) {
@@ -68,6 +71,16 @@ func serveAs(kind, socket string) error {
 	case "large":
 		held := allocate(300 * mib)
 		defer func() { _ = held[0] }()
+	case "writes":
+		for n := range 3 {
+			if err := writeTemporary(fmt.Sprint(n), mib); err != nil {
+				return err
+			}
+		}
+	case "writes-little":
+		if err := writeTemporary("key.pem", 10); err != nil {
+			return err
+		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -83,12 +96,16 @@ func allocate(bytes int) []byte {
 	return held
 }
 
+func writeTemporary(name string, bytes int) error {
+	return os.WriteFile(filepath.Join(os.TempDir(), name), make([]byte, bytes), 0o600)
+}
+
 // start runs a supervisor until the test ends, or until stop is called.
 func start(t *testing.T, options ...func(*Supervisor)) (s *Supervisor, stop func()) {
 	t.Helper()
 	s = New(Config{
 		Command:   func(kind, socket string) []string { return []string{"process", kind, socket} },
-		Directory: t.TempDir(), Memory: memory, TotalMemory: 2*memory + 1, Log: logr.Discard(),
+		Directory: t.TempDir(), Memory: memory, TotalMemory: 2*memory + 1, TemporaryFiles: files, Log: logr.Discard(),
 	})
 	for _, option := range options {
 		option(s)
@@ -207,6 +224,7 @@ func TestReasons(t *testing.T) {
 		"panics":       {Crashed, "ended: it crashed (exit status 2)"},
 		"unresponsive": {Unresponsive, "was ended: it did not respond within 3s, 3 times in sequence"},
 		"hanging":      {Hanging, "was ended: the calls of all its metrics did not end"},
+		"writes":       {TemporaryFiles, "was ended: its temporary files had 3 MiB, more than its limit of 2 MiB"},
 		"killed":       {Killed, "ended: something outside of plimsoll-scalers sent it a signal (killed)"},
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -320,12 +338,55 @@ func TestChecksAreIndependent(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.types["slow"].process.isChecked
 	})
-	for _, kind := range []string{"large"} {
+	for _, kind := range []string{"large", "writes"} {
 		connect(t, s, kind)
 		waitForEnd(t, s.process(kind))
 	}
 	if p := s.process("slow"); p.hasEnded {
 		t.Errorf("the slow process ended: %s", p.detail)
+	}
+}
+
+func TestTemporaryFiles(t *testing.T) {
+	s, _ := start(t)
+	for _, kind := range []string{"a", "writes-little"} {
+		if err := request(t, s, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := s.process("writes-little")
+	if p.directory == s.process("a").directory {
+		t.Error("two types share a directory")
+	}
+	if _, err := os.Stat(filepath.Join(p.directory, "key.pem")); err != nil {
+		t.Error(err)
+	}
+	if err := p.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	waitForEnd(t, p)
+	if _, err := os.Stat(p.directory); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its directory is still there: %v", err)
+	}
+}
+
+// Empty files and directories use inodes.
+func TestSizeOf(t *testing.T) {
+	directory := t.TempDir()
+	if got := sizeOf(directory); got != 0 {
+		t.Errorf("an empty directory has %d bytes", got)
+	}
+	for name, bytes := range map[string]int{"empty": 0, "full": mib} {
+		if err := os.WriteFile(filepath.Join(directory, name), make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(directory, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const least = mib + 2*4096
+	if got := sizeOf(directory); got < least || got > least+4*4096 {
+		t.Errorf("got %d bytes, want %d", got, least)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -72,13 +74,17 @@ func tooMuch(what string, used, limit int64) string {
 	return fmt.Sprintf("%s %d MiB, more than its limit of %d MiB", what, used>>20, limit>>20)
 }
 
-// check ends the process if it does not respond.
+// check ends the process if its temporary files are too large, or if it does not respond.
 func (s *Supervisor) check(ctx context.Context, p *process) {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		p.isChecked = false
 	}()
+	if size := sizeOf(p.directory); size > s.config.TemporaryFiles {
+		s.end(p, syscall.SIGTERM, TemporaryFiles, tooMuch("its temporary files had", size, s.config.TemporaryFiles))
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	err := s.checkHealth(ctx, p.connection)
@@ -129,6 +135,29 @@ func residentMemory(pid int) (int64, error) {
 	}
 	shared, err := strconv.ParseInt(fields[2], 10, 64)
 	return (resident - shared) * int64(os.Getpagesize()), err
+}
+
+// sizeOf returns the size of what is in a directory, in bytes. An empty file counts as a block: it uses an inode.
+func sizeOf(directory string) int64 {
+	const block, sector = 4096, 512
+	var size int64
+	// Files that vanish meanwhile do not count.
+	_ = filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == directory {
+			return nil //nolint:nilerr // see above
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		used := int64(block)
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			used = max(used, stat.Blocks*sector)
+		}
+		size += used
+		return nil
+	})
+	return size
 }
 
 // LimitMemory makes the kernel refuse this process more than twice the memory for which the supervisor ends it: the

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -31,9 +30,11 @@ const (
 	// escapes it.
 	maxRequestBytes = 4 << 20
 	// maxStreams is above the number of metrics that the controller has in one connection.
-	maxStreams  = 250
-	endWithin   = 5 * time.Second
-	readTimeout = 10 * time.Second
+	maxStreams = 250
+	// finishTimeout is how long requests in progress may take after SIGTERM: the controller waits for 10 s by default. Then
+	// the processes end, which takes up to 8 s. A pod has 30 s for both.
+	finishTimeout = 10 * time.Second
+	readTimeout   = 10 * time.Second
 )
 
 // serveOptions are the flags of serve.
@@ -108,10 +109,6 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cache, err := objects.New(client)
-	if err != nil {
-		return err
-	}
 	directory, remove, err := supervisor.Directory(o.directory)
 	if err != nil {
 		return err
@@ -123,15 +120,22 @@ func (o *serveOptions) run(ctx context.Context) error {
 		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20,
 		TemporaryFiles: o.filesPerType(), Registerer: metrics, Log: log,
 	})
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { cache.Run(ctx) })
-	wg.Go(func() { processes.Run(ctx) })
-	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, metrics, log) })
-	defer cancel()
-	return o.serve(ctx, &server.Server{Objects: cache, Processes: processes}, log)
+	cache, err := objects.New(client)
+	if err != nil {
+		return err
+	}
+	s := &server.Server{Objects: cache, Processes: processes}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
+	if err != nil {
+		return err
+	}
+	g := grpc.NewServer(o.grpcOptions()...)
+	pb.RegisterExternalScalerServer(g, s)
+	isReady := func() bool { return cache.HasSynced() && ctx.Err() == nil }
+	log.Info("serving", "address", listener.Addr().String())
+	return server.Serve(ctx, g, listener, finishTimeout, cache.Run, processes.Run, func(ctx context.Context) {
+		serveHealth(ctx, o.healthAddress, isReady, metrics, log)
+	})
 }
 
 // filesPerType returns the bytes that the temporary files of a type may have.
@@ -140,35 +144,21 @@ func (o *serveOptions) filesPerType() int64 {
 	return o.filesMiB << 20 / types
 }
 
-// serve answers the controller until the context ends.
-func (o *serveOptions) serve(ctx context.Context, s *server.Server, log logr.Logger) error {
+func (o *serveOptions) grpcOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
-	if o.certFile != "" {
-		options = append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
-			MinVersion: tls.VersionTLS13,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-				pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-				return &pair, err
-			},
-		})))
+	if o.certFile == "" {
+		return options
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
-	if err != nil {
-		return err
-	}
-	g := grpc.NewServer(options...)
-	pb.RegisterExternalScalerServer(g, s)
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(endWithin, g.Stop)
-		defer timer.Stop()
-		g.GracefulStop()
-	})
-	defer stop()
-	log.Info("serving", "address", listener.Addr().String())
-	return g.Serve(listener)
+	return append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+			return &pair, err
+		},
+	})))
 }
 
 // serveHealth serves /healthz, /readyz and /metrics until the context ends.
@@ -182,7 +172,8 @@ func serveHealth(
 		if isReady() {
 			return
 		}
-		http.Error(w, "the WorkloadAutoscalers are not read yet", http.StatusServiceUnavailable)
+		http.Error(w, "the WorkloadAutoscalers are not read yet, or plimsoll-scalers is shutting down",
+			http.StatusServiceUnavailable)
 	})
 	s := &http.Server{Addr: address, Handler: mux, ReadTimeout: readTimeout, WriteTimeout: readTimeout}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })

@@ -12,9 +12,14 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/server"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/worker"
 )
+
+// callsTimeout is how long calls in progress may take when the process ends. Then it has a few seconds to close its
+// scalers, before the server kills it.
+const callsTimeout = 3 * time.Second
 
 // newWork is the process of one type of trigger, which serve starts.
 func newWork() *cobra.Command {
@@ -57,14 +62,7 @@ func work(ctx context.Context, options *clusterOptions, trigger, socket string) 
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequestBytes))
 	pb.RegisterExternalScalerServer(g, w)
 	grpc_health_v1.RegisterHealthServer(g, health.NewServer())
-	go w.Run(ctx)
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(endWithin, g.Stop)
-		defer timer.Stop()
-		g.GracefulStop()
-	})
-	defer stop()
-	if err := g.Serve(listener); err != nil {
+	if err := server.Serve(ctx, g, listener, callsTimeout, w.Run); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); errors.Is(err, errPileUp) {

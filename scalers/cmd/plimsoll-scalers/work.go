@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"time"
 
@@ -52,24 +51,21 @@ func work(ctx context.Context, options *clusterOptions, trigger, socket string) 
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	w := worker.New(worker.Config{Build: builder.Build, Log: log, End: func() { end(errPileUp) }})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}
+	state := health.NewServer()
+	w := worker.New(worker.Config{Build: builder.Build, Log: log, SetHanging: func(isHanging bool) {
+		serving := grpc_health_v1.HealthCheckResponse_SERVING
+		if isHanging {
+			// The server ends the process.
+			serving = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		}
+		state.SetServingStatus("", serving)
+	}})
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequestBytes))
 	pb.RegisterExternalScalerServer(g, w)
-	grpc_health_v1.RegisterHealthServer(g, health.NewServer())
-	if err := server.Serve(ctx, g, listener, callsTimeout, w.Run); err != nil {
-		return err
-	}
-	if err := context.Cause(ctx); errors.Is(err, errPileUp) {
-		return err
-	}
-	return nil
+	grpc_health_v1.RegisterHealthServer(g, state)
+	return server.Serve(ctx, g, listener, callsTimeout, w.Run)
 }
-
-// errPileUp ends the process, which the server starts again.
-var errPileUp = errors.New("too many calls of scalers do not end")

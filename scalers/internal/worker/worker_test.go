@@ -23,10 +23,13 @@ import (
 
 // scaler is a scaler of a test.
 type scaler struct {
-	read   func(ctx context.Context, call int64) (int64, error)
-	names  []string
-	calls  atomic.Int64
-	closed atomic.Bool
+	read  func(ctx context.Context, call int64) (int64, error)
+	names []string
+	// onSpecs and onClose may be nil.
+	onSpecs func()
+	onClose func(context.Context)
+	calls   atomic.Int64
+	closed  atomic.Bool
 }
 
 func (s *scaler) GetMetricsAndActivity(
@@ -38,6 +41,9 @@ func (s *scaler) GetMetricsAndActivity(
 }
 
 func (s *scaler) GetMetricSpecForScaling(context.Context) []autoscalingv2.MetricSpec {
+	if s.onSpecs != nil {
+		s.onSpecs()
+	}
 	var specs []autoscalingv2.MetricSpec
 	for _, name := range s.names {
 		specs = append(specs, autoscalingv2.MetricSpec{External: &autoscalingv2.ExternalMetricSource{
@@ -48,7 +54,10 @@ func (s *scaler) GetMetricSpecForScaling(context.Context) []autoscalingv2.Metric
 	return specs
 }
 
-func (s *scaler) Close(context.Context) error {
+func (s *scaler) Close(ctx context.Context) error {
+	if s.onClose != nil {
+		s.onClose(ctx)
+	}
 	s.closed.Store(true)
 	return nil
 }
@@ -59,14 +68,19 @@ type world struct {
 	built   atomic.Int64
 	secrets []string
 	err     error
-	exited  atomic.Bool
+	// onBuild is called with the number of the scaler. It may be nil.
+	onBuild func(int64)
+	hanging atomic.Bool
 }
 
 func (w *world) worker() *Worker {
 	return New(Config{
-		Log: logr.Discard(), End: func() { w.exited.Store(true) },
+		Log: logr.Discard(), SetHanging: w.hanging.Store,
 		Build: func(context.Context, *job.Job) (Built, error) {
 			n := w.built.Add(1)
+			if w.onBuild != nil {
+				w.onBuild(n)
+			}
 			if w.err != nil {
 				return Built{Secrets: w.secrets}, w.err
 			}
@@ -76,15 +90,34 @@ func (w *world) worker() *Worker {
 }
 
 func request(object string, metadata map[string]string) *pb.ScaledObjectRef {
-	j := job.Job{Namespace: "ns", Object: object, Metric: "queue", Scaler: job.Scaler{Type: "redis", Metadata: metadata}}
-	return &pb.ScaledObjectRef{Namespace: "ns", Name: object, ScalerMetadata: map[string]string{job.JobKey: j.Encode()}}
+	return requestIn("ns", object, metadata)
+}
+
+// buildOf makes the same scaler for all metrics of a namespace.
+func buildOf(scalers map[string]*scaler) Build {
+	return func(_ context.Context, j *job.Job) (Built, error) { return Built{Scaler: scalers[j.Namespace]}, nil }
+}
+
+func requestIn(namespace, object string, metadata map[string]string) *pb.ScaledObjectRef {
+	j := job.Job{
+		Namespace: namespace, Object: object, Metric: "queue", Scaler: job.Scaler{Type: "redis", Metadata: metadata},
+	}
+	return &pb.ScaledObjectRef{
+		Namespace: namespace, Name: object, ScalerMetadata: map[string]string{job.JobKey: j.Encode()},
+	}
 }
 
 func value(t *testing.T, w *Worker, object string) (float64, error) {
 	t.Helper()
-	response, err := w.GetMetrics(t.Context(), &pb.GetMetricsRequest{
-		ScaledObjectRef: request(object, nil), MetricName: "queue",
-	})
+	return valueOf(t, w, request(object, nil))
+}
+
+// valueOf requests a value, as the controller does with a timeout of 10 s.
+func valueOf(t *testing.T, w *Worker, ref *pb.ScaledObjectRef) (float64, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	response, err := w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: ref, MetricName: "queue"})
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +146,7 @@ func TestPollIsOneCall(t *testing.T) {
 		if calls := s.calls.Load(); calls != 1 {
 			t.Errorf("activity and value took %d calls of the scaler, want 1", calls)
 		}
-		time.Sleep(shared) //nolint:forbidigo // virtual time
+		time.Sleep(reuseFor) //nolint:forbidigo // virtual time
 		if _, err := value(t, w, "a"); err != nil || s.calls.Load() != 2 {
 			t.Errorf("the next poll made %d calls in all (%v), want 2", s.calls.Load(), err)
 		}
@@ -143,102 +176,6 @@ func TestFailedScalerIsMadeAnew(t *testing.T) {
 	})
 }
 
-func TestPanicHarmsOneMetric(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := &world{scalers: []*scaler{
-			reads(func(context.Context, int64) (int64, error) { panic("nil map") }), fixed(3),
-		}}
-		w := all.worker()
-		_, err := value(t, w, "a")
-		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "panicked") {
-			t.Errorf("got %v", err)
-		}
-		if got, err := value(t, w, "b"); err != nil || got != 3 {
-			t.Errorf("the other metric has %v, %v", got, err)
-		}
-	})
-}
-
-func TestHangingScalerIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forever := make(chan struct{})
-		hanging := reads(func(context.Context, int64) (int64, error) { <-forever; return 0, nil })
-		all := &world{scalers: []*scaler{hanging, fixed(4)}}
-		w := all.worker()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		began := time.Now()
-		_, err := w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "queue"})
-		if err == nil || time.Since(began) != 3*time.Second {
-			t.Errorf("after %s: %v; want an error after 3s", time.Since(began), err)
-		}
-		if got, err := value(t, w, "b"); err != nil || got != 4 {
-			t.Errorf("the other metric has %v, %v", got, err)
-		}
-		time.Sleep(longest + patience) //nolint:forbidigo // virtual time
-		if _, err := value(t, w, "a"); err == nil || !strings.Contains(err.Error(), "did not end; the next one is in") {
-			t.Errorf("after %s: %v; want a rest", longest+patience, err)
-		}
-		if got := w.abandoned.Load(); got != 1 || hanging.closed.Load() {
-			t.Errorf("%d abandoned calls, closed %v; want 1, and a scaler in use", got, hanging.closed.Load())
-		}
-		time.Sleep(firstRest) //nolint:forbidigo // virtual time
-		if got, err := value(t, w, "a"); err != nil || got != 4 {
-			t.Errorf("after %s: %v, %v; want another scaler", firstRest, got, err)
-		}
-		if calls := hanging.calls.Load(); calls != 1 {
-			t.Errorf("%d calls of a scaler that hangs, want 1", calls)
-		}
-		close(forever)
-		synctest.Wait()
-		if got := w.abandoned.Load(); got != 0 || !hanging.closed.Load() {
-			t.Errorf("%d abandoned calls, closed %v; want 0, and a closed scaler", got, hanging.closed.Load())
-		}
-	})
-}
-
-// Each call of these scalers hangs: the metric rests for 2, 4, 8 and 8 minutes.
-func TestRestsAreLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forever := make(chan struct{})
-		defer close(forever)
-		hanging := reads(func(context.Context, int64) (int64, error) { <-forever; return 0, nil })
-		w := (&world{scalers: []*scaler{hanging}}).worker()
-		began := time.Now()
-		var at []time.Duration
-		for time.Since(began) < 30*time.Minute {
-			before := hanging.calls.Load()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, _ = w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "queue"})
-			cancel()
-			if hanging.calls.Load() > before {
-				at = append(at, time.Since(began).Round(time.Minute))
-			}
-			time.Sleep(time.Second) //nolint:forbidigo // virtual time
-		}
-		want := []time.Duration{0, 3 * time.Minute, 8 * time.Minute, 17 * time.Minute, 26 * time.Minute}
-		if !slices.Equal(at, want) {
-			t.Errorf("calls at %v, want %v", at, want)
-		}
-	})
-}
-
-func TestEndsWhenCallsPileUp(t *testing.T) {
-	all := &world{}
-	w := all.worker()
-	for range mostAbandoned {
-		w.abandon(1)
-	}
-	w.abandon(-1)
-	w.abandon(1)
-	if all.exited.Load() {
-		t.Fatal("ended too early")
-	}
-	if w.abandon(1); !all.exited.Load() {
-		t.Error("goes on")
-	}
-}
-
 func TestRetriesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := &world{err: errors.New("password hunter22 is wrong"), secrets: []string{"hunter22", "h"}}
@@ -248,11 +185,11 @@ func TestRetriesLater(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "hunter22") || !strings.Contains(err.Error(), "password [hidden]") {
 				t.Fatalf("got %v", err)
 			}
-			time.Sleep(shared) //nolint:forbidigo // virtual time
+			time.Sleep(reuseFor) //nolint:forbidigo // virtual time
 		}
 		// The attempts are at 0 and 1 s; the next is 2 s later.
 		if built := all.built.Load(); built != 2 {
-			t.Errorf("%d attempts in %s, want 2", built, 5*shared)
+			t.Errorf("%d attempts in %s, want 2", built, 5*reuseFor)
 		}
 	})
 }
@@ -267,7 +204,7 @@ func TestUnusedScalersAreClosed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go w.Run(ctx)
-		time.Sleep(unused - time.Minute) //nolint:forbidigo // virtual time
+		time.Sleep(idleTimeout - time.Minute) //nolint:forbidigo // virtual time
 		synctest.Wait()
 		if s.closed.Load() {
 			t.Fatal("closed too early")

@@ -120,11 +120,12 @@ func (o *serveOptions) run(ctx context.Context) error {
 		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20,
 		TemporaryFiles: o.filesPerType(), Registerer: metrics, Log: log,
 	})
-	cache, err := objects.New(client)
+	s := &server.Server{Processes: processes}
+	cache, err := objects.New(client, s.Forget)
 	if err != nil {
 		return err
 	}
-	s := &server.Server{Objects: cache, Processes: processes}
+	s.Objects = cache
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
 	if err != nil {
 		return err

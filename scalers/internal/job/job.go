@@ -7,12 +7,13 @@ import (
 	"maps"
 )
 
-// MetadataKeys of a request. The controller sends the name of the metric, and its scaler as JSON. The server sends the
-// whole job to the process of the trigger's type.
+// Keys of the metadata of a request. The controller sends the name of the metric, and its scaler as JSON. The server
+// sends the whole job to the process of the trigger's type, and the ID of a metric that was deleted.
 const (
-	MetricKey = "metric"
-	ScalerKey = "scaler"
-	JobKey    = "job"
+	MetricKey  = "metric"
+	ScalerKey  = "scaler"
+	JobKey     = "job"
+	DeletedKey = "deleted"
 )
 
 // Scaler is the field scaler of a metric, as far as it says what to read. Its JSON is that of the API.

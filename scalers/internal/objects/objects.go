@@ -24,11 +24,17 @@ type Objects struct {
 	informer cache.SharedIndexInformer
 }
 
-// New makes a cache. It is empty before Run.
-func New(client dynamic.Interface) (*Objects, error) {
+// New makes a cache. It is empty before Run. removed is called for each metric that is deleted or gets another type.
+func New(client dynamic.Interface, removed func(id, trigger string)) (*Objects, error) {
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	informer := factory.ForResource(resource).Informer()
 	if err := informer.SetTransform(shorten); err != nil {
+		return nil, err
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) { compare(before, after, removed) },
+		DeleteFunc: func(before any) { compare(before, nil, removed) },
+	}); err != nil {
 		return nil, err
 	}
 	return &Objects{informer: informer}, nil
@@ -83,6 +89,28 @@ func shorten(o any) (any, error) {
 		}
 	}
 	return short, nil
+}
+
+// compare calls removed for the metrics of an object that it no longer has, or with another type. after is nil if it was
+// deleted.
+func compare(before, after any, removed func(id, trigger string)) {
+	if unknown, ok := before.(cache.DeletedFinalStateUnknown); ok {
+		before = unknown.Obj
+	}
+	old, ok := before.(*object)
+	if !ok {
+		return
+	}
+	var metrics map[string]job.Scaler
+	if o, ok := after.(*object); ok {
+		metrics = o.metrics
+	}
+	for name, scaler := range old.metrics {
+		if now, ok := metrics[name]; !ok || now.Type != scaler.Type {
+			j := job.Job{Namespace: old.GetNamespace(), Object: old.GetName(), Metric: name}
+			removed(j.ID(), scaler.Type)
+		}
+	}
 }
 
 // ErrNotSeen is returned for a metric that is not in the cache, or has other fields there.

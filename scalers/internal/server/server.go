@@ -26,6 +26,8 @@ type Objects interface {
 type Processes interface {
 	// Connection starts the process if it does not run.
 	Connection(trigger string) (*grpc.ClientConn, error)
+	// Running returns nil if the process does not run.
+	Running(trigger string) *grpc.ClientConn
 	// WhyEnded returns why the process with the connection ended; nil if it is not known.
 	WhyEnded(ctx context.Context, trigger string, connection *grpc.ClientConn) error
 }
@@ -34,6 +36,8 @@ const (
 	// notSeenTimeout is how long a request waits for its metric to be in the cache, and notSeenPeriod how often it checks.
 	notSeenTimeout = time.Second
 	notSeenPeriod  = 50 * time.Millisecond
+	// forgetTimeout bounds the request that tells a process of a metric that was deleted.
+	forgetTimeout = time.Second
 )
 
 // Server answers the controller.
@@ -74,6 +78,20 @@ func (s *Server) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 		ScaledObjectRef: r.ref, MetricName: request.GetMetricName(),
 	})
 	return response, s.withReason(ctx, r, err)
+}
+
+// Forget lets the process of a metric that was deleted, or got another type, close its scaler. Without it the process
+// does so when the metric is unused for a while.
+func (s *Server) Forget(id, trigger string) {
+	connection := s.Processes.Running(trigger)
+	if connection == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), forgetTimeout)
+	defer cancel()
+	_, _ = pb.NewExternalScalerClient(connection).IsActive(ctx, &pb.ScaledObjectRef{
+		ScalerMetadata: map[string]string{job.DeletedKey: id},
+	})
 }
 
 // job returns the metric of a request. It waits a little for an object that was just edited: the controller may have

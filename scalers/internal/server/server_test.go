@@ -246,3 +246,16 @@ func TestEndedProcess(t *testing.T) {
 		}
 	}
 }
+
+func TestForget(t *testing.T) {
+	p := start(t)
+	s := &Server{Processes: p}
+	s.Forget("shop/jobs/queue", "kafka")
+	if len(p.refs) != 0 {
+		t.Errorf("a process of another type got %v", p.refs)
+	}
+	s.Forget("shop/jobs/queue", "redis")
+	if len(p.refs) != 1 || p.refs[0].GetScalerMetadata()[job.DeletedKey] != "shop/jobs/queue" {
+		t.Errorf("the process got %v", p.refs)
+	}
+}

@@ -119,6 +119,16 @@ func (s *Supervisor) Connection(trigger string) (*grpc.ClientConn, error) {
 	return t.process.connection, nil
 }
 
+// Running returns the connection to the process for a type; nil if it does not run.
+func (s *Supervisor) Running(trigger string) *grpc.ClientConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.types[trigger]; t != nil && t.process != nil && t.process.reason == "" {
+		return t.process.connection
+	}
+	return nil
+}
+
 // WhyEnded returns why the process with the connection ended, which a request has found broken. It waits a moment for
 // the end. It returns nil if there is no such end.
 func (s *Supervisor) WhyEnded(ctx context.Context, trigger string, connection *grpc.ClientConn) error {

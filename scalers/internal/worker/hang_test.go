@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-logr/logr"
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
 )
 
 // hangs is a scaler whose calls end when the channel is closed.
@@ -265,11 +267,37 @@ func TestSaysThatAllHang(t *testing.T) {
 		if poll("a", "b"); all.hanging.Load() {
 			t.Error("it hangs, although a metric does not")
 		}
-		w.mu.Lock()
-		delete(w.metrics, "ns/b/queue")
-		w.mu.Unlock()
+		if _, err := w.IsActive(t.Context(), deleted("b")); err != nil {
+			t.Fatal(err)
+		}
 		if poll("a"); !all.hanging.Load() {
 			t.Error("it does not say that all metrics hang")
+		}
+	})
+}
+
+func deleted(object string) *pb.ScaledObjectRef {
+	return &pb.ScaledObjectRef{ScalerMetadata: map[string]string{job.DeletedKey: "ns/" + object + "/queue"}}
+}
+
+func TestForgetsDeletedMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := fixed(1), fixed(2)
+		w := (&world{scalers: []*scaler{first, second}}).worker()
+		for _, object := range []string{"a", "b"} {
+			if _, err := value(t, w, object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := w.IsActive(t.Context(), deleted("a")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if !first.closed.Load() || second.closed.Load() || len(w.metrics) != 1 {
+			t.Errorf("closed %v, %v, %d metrics; want the first one closed, and one metric", first.closed.Load(),
+				second.closed.Load(), len(w.metrics))
 		}
 	})
 }

@@ -51,8 +51,13 @@ func New(config Config) *Worker {
 	return &Worker{config: config, limiter: newLimiter(), metrics: map[string]*metric{}}
 }
 
-// IsActive reports whether any of the scaler's metrics is active, as KEDA's operator does.
+// IsActive reports whether any of the scaler's metrics is active, as KEDA's operator does. The server sends it for a
+// metric that was deleted, too.
 func (w *Worker) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
+	if id, ok := ref.GetScalerMetadata()[job.DeletedKey]; ok {
+		w.forget(id)
+		return &pb.IsActiveResponse{}, nil
+	}
 	m, err := w.metricOf(ref)
 	if err != nil {
 		return nil, err
@@ -156,6 +161,16 @@ func (w *Worker) metricOf(ref *pb.ScaledObjectRef) (*metric, error) {
 	m = newMetric(&j, text, &w.config, w.limiter)
 	w.metrics[j.ID()] = m
 	return m, nil
+}
+
+// forget closes the scaler of a metric that was deleted.
+func (w *Worker) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m := w.metrics[id]; m != nil {
+		m.stop()
+		delete(w.metrics, id)
+	}
 }
 
 // Run closes scalers that are not used, until the context ends. Then it closes all, and waits a moment for that.

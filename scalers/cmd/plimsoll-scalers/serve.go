@@ -31,13 +31,13 @@ const (
 	maxRequestBytes = 4 << 20
 	// maxStreams is above the number of metrics that the controller has in one connection.
 	maxStreams = 250
-	// finishTimeout is how long requests in progress may take after SIGTERM: the controller waits for 10 s by default. Then
-	// the processes end, which takes up to 8 s. A pod has 30 s for both.
+	// finishTimeout is how long requests in progress may take after SIGTERM: the controller waits for 10 s by default.
+	// Then the processes end, which takes up to 8 s. A pod has 30 s for both.
 	finishTimeout = 10 * time.Second
 	readTimeout   = 10 * time.Second
 )
 
-// serveOptions are the flags of serve.
+// serveOptions are the flags of the command serve.
 type serveOptions struct {
 	cluster       clusterOptions
 	address       string

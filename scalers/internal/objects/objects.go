@@ -1,5 +1,5 @@
-// Package objects has the scalers of WorkloadAutoscalers. The server reads for a request what the object says, not what
-// the request says: whoever reaches the server's port gets no more than the numbers of objects that exist.
+// Package objects has the scalers of WorkloadAutoscalers. The server takes a scaler from the object, not from the
+// request: a client that can connect to the server gets no more than the values of metrics that exist.
 package objects
 
 import (
@@ -46,14 +46,14 @@ func (o *Objects) Run(ctx context.Context) { o.informer.Run(ctx.Done()) }
 // HasSynced reports whether the cache has all objects.
 func (o *Objects) HasSynced() bool { return o.informer.HasSynced() }
 
-// object is what the cache keeps of an object.
+// object has those fields of a WorkloadAutoscaler that the cache keeps.
 type object struct {
 	unstructured.Unstructured
 	target  job.Target
 	metrics map[string]job.Scaler
 }
 
-// spec is what is read of an object.
+// spec has those fields of a WorkloadAutoscaler that are decoded.
 type spec struct {
 	Spec struct {
 		ScaleTargetRef job.Target `json:"scaleTargetRef"`
@@ -80,7 +80,7 @@ func shorten(o any) (any, error) {
 	var s spec
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(full.Object, &s); err != nil {
 		// An object of another version of the API: its metrics are unknown, until it changes.
-		return short, nil //nolint:nilerr // said to whoever requests one
+		return short, nil //nolint:nilerr // a request for one of them has an error
 	}
 	short.target = s.Spec.ScaleTargetRef
 	for _, m := range s.Spec.Metrics {
@@ -91,8 +91,8 @@ func shorten(o any) (any, error) {
 	return short, nil
 }
 
-// compare calls removed for the metrics of an object that it no longer has, or with another type. after is nil if it was
-// deleted.
+// compare calls removed for the metrics of an object that it no longer has, or with another type. after is nil if it
+// was deleted.
 func compare(before, after any, removed func(id, trigger string)) {
 	if unknown, ok := before.(cache.DeletedFinalStateUnknown); ok {
 		before = unknown.Obj

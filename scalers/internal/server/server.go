@@ -1,4 +1,4 @@
-// Package server answers the controller in the protocol of external scalers. It passes each request to the process of
+// Package server serves the controller in the protocol of external scalers. It passes each request to the process of
 // the trigger's type.
 package server
 
@@ -40,7 +40,7 @@ const (
 	forgetTimeout = time.Second
 )
 
-// Server answers the controller.
+// Server serves the controller.
 type Server struct {
 	pb.UnimplementedExternalScalerServer
 
@@ -94,8 +94,8 @@ func (s *Server) Forget(id, trigger string) {
 	})
 }
 
-// job returns the metric of a request. It waits a little for an object that was just edited: the controller may have
-// seen it first.
+// job returns the metric of a request. It waits up to a second for an object that was just edited: the edit may have
+// reached the controller first.
 func (s *Server) job(ctx context.Context, ref *pb.ScaledObjectRef) (job.Job, error) {
 	metadata := ref.GetScalerMetadata()
 	ctx, cancel := context.WithTimeout(ctx, notSeenTimeout)

@@ -160,6 +160,7 @@ func TestPassesTheObjectsOwnFieldsOn(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
+	ended := errors.New("it ended")
 	for name, test := range map[string]struct {
 		request *pb.ScaledObjectRef
 		trigger string
@@ -170,7 +171,7 @@ func TestRefuses(t *testing.T) {
 		"another namespace": {request("kube-system", "redis"), "redis", nil, codes.NotFound, "kube-system/jobs"},
 		"other fields":      {request("shop", "postgresql"), "redis", nil, codes.NotFound, "has not seen the metric"},
 		"no such trigger":   {request("shop", "kafkaa"), "kafkaa", nil, codes.InvalidArgument, "kafkaa"},
-		"the process ended": {request("shop", "redis"), "redis", errors.New("it ended"), codes.FailedPrecondition, "it ended"},
+		"the process ended": {request("shop", "redis"), "redis", ended, codes.FailedPrecondition, ended.Error()},
 		"no trigger here":   {request("shop", "cpu"), "cpu", nil, codes.InvalidArgument, "type Resource"},
 	} {
 		t.Run(name, func(t *testing.T) {

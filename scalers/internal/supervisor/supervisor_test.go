@@ -308,7 +308,8 @@ func TestMessage(t *testing.T) {
 	e := &EndedError{
 		Trigger: "kafka", Reason: Memory, Detail: tooMuch("it used", 412*mib, 384*mib), In: 3100 * time.Millisecond,
 	}
-	const want = "the process of type kafka was ended: it used 412 MiB, more than its limit of 384 MiB; it starts again in 4 s"
+	const want = "the process of type kafka was ended: it used 412 MiB, more than its limit of 384 MiB; " +
+		"it starts again in 4 s"
 	if got := e.Error(); got != want {
 		t.Errorf("got %s", got)
 	}

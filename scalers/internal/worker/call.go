@@ -19,6 +19,8 @@ const (
 	// reuseFor is how long the result of a call is used after its end: a poll requests activity and values at the same
 	// time.
 	reuseFor = 500 * time.Millisecond
+	// hangAfter is how long a call runs before a process in which nothing else runs is replaced for it.
+	hangAfter = 5 * time.Minute
 	// firstPause and lastPause bound the time without calls after one was abandoned.
 	firstPause, lastPause = 2 * time.Minute, 8 * time.Minute
 )
@@ -87,8 +89,8 @@ func (m *metric) latestCall(name string, f func(context.Context, *call) error) (
 	return c, nil
 }
 
-// pausedLocked returns an error if the metric may have no calls. It has times and no durations: the status of the object
-// would change at each poll.
+// pausedLocked returns an error if the metric may have no calls. It has times and no durations: the status of the
+// object would change at each poll.
 func (m *metric) pausedLocked(now time.Time) error {
 	switch {
 	case m.abandoned > 0:
@@ -181,10 +183,10 @@ func (m *metric) abandon(a *attempt) {
 }
 
 // isHanging reports whether the metric cannot be read because a call, or the closing of a scaler, does not end.
-func (m *metric) isHanging() bool {
+func (m *metric) isHanging(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.abandoned > 0 || m.unclosed > 0 && m.current == nil
+	return m.abandoned > 0 && now.Sub(m.abandonedSince) > hangAfter || m.unclosed > 0 && m.current == nil
 }
 
 var errPanic = errors.New("KEDA's scaler panicked; the log of plimsoll-scalers says where")

@@ -37,8 +37,8 @@ func TestNoCallWhileOneHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := make(chan struct{})
 		hanging := hangs(until)
-		all := &world{scalers: []*scaler{hanging, fixed(4)}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{hanging, fixed(4)}}
+		w := builder.worker()
 		began := time.Now()
 		if _, err := value(t, w, "a"); err == nil || time.Since(began) != 10*time.Second {
 			t.Errorf("after %s: %v; want an error after 10s", time.Since(began), err)
@@ -53,9 +53,9 @@ func TestNoCallWhileOneHangs(t *testing.T) {
 				t.Errorf("after an hour: %v; want %s", err, want)
 			}
 		}
-		if got := w.counts("ns"); got != (callCount{1, 1}) || hanging.closed.Load() || all.built.Load() != 2 {
+		if got := w.counts("ns"); got != (callCount{1, 1}) || hanging.closed.Load() || builder.built.Load() != 2 {
 			t.Errorf("%+v calls, closed %v, %d scalers; want one that was abandoned, with a scaler in use, and 2", got,
-				hanging.closed.Load(), all.built.Load())
+				hanging.closed.Load(), builder.built.Load())
 		}
 		close(until)
 		synctest.Wait()
@@ -75,7 +75,7 @@ func TestPausesAreLonger(t *testing.T) {
 			time.Sleep(70 * time.Second) //nolint:forbidigo // virtual time
 			return 0, errors.New("no response")
 		})
-		w := (&world{scalers: []*scaler{slow}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{slow}}).worker()
 		began := time.Now()
 		var at []time.Duration
 		for time.Since(began) < 30*time.Minute {
@@ -153,7 +153,7 @@ func TestManyMetricsOfANamespace(t *testing.T) {
 			time.Sleep(time.Second) //nolint:forbidigo // virtual time
 			return 3, nil
 		})
-		w := (&world{scalers: []*scaler{slow}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{slow}}).worker()
 		var wg sync.WaitGroup
 		began := time.Now()
 		for n := range 4 * callsPerNamespace {
@@ -188,8 +188,8 @@ func TestHangingClose(t *testing.T) {
 			}
 			return 0, failing
 		})
-		all := &world{scalers: []*scaler{first, second, fixed(3)}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{first, second, fixed(3)}}
+		w := builder.worker()
 		if got, err := value(t, w, "a"); err != nil || got != 2 {
 			t.Errorf("got %v, %v; want the value of the second scaler", got, err)
 		}
@@ -199,9 +199,9 @@ func TestHangingClose(t *testing.T) {
 				t.Errorf("got %v, want the error of the second scaler", err)
 			}
 		}
-		if got := w.counts("ns"); got != (callCount{1, 1}) || timeout != callTimeout || all.built.Load() != 2 {
+		if got := w.counts("ns"); got != (callCount{1, 1}) || timeout != callTimeout || builder.built.Load() != 2 {
 			t.Errorf("%+v calls, %s to close, %d scalers; want one that was abandoned, %s and 2", got, timeout,
-				all.built.Load(), callTimeout)
+				builder.built.Load(), callTimeout)
 		}
 		close(until)
 		synctest.Wait()
@@ -222,8 +222,8 @@ func TestNoScalerBesideOneThatDoesNotClose(t *testing.T) {
 		until := make(chan struct{})
 		first := reads(func(context.Context, int64) (int64, error) { panic("nil map") })
 		first.onClose = func(context.Context) { <-until }
-		all := &world{scalers: []*scaler{first, fixed(3)}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{first, fixed(3)}}
+		w := builder.worker()
 		if _, err := value(t, w, "a"); err == nil {
 			t.Error("it has a value")
 		}
@@ -231,7 +231,7 @@ func TestNoScalerBesideOneThatDoesNotClose(t *testing.T) {
 		if _, err := value(t, w, "a"); err == nil || !strings.Contains(err.Error(), errUnclosed.Error()) {
 			t.Errorf("got %v", err)
 		}
-		if !w.areAllHanging() {
+		if !w.areAllHanging(time.Now()) {
 			t.Error("the metric does not hang")
 		}
 		close(until)
@@ -247,13 +247,13 @@ func TestSaysThatAllHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := make(chan struct{})
 		defer close(until)
-		all := &world{scalers: []*scaler{hangs(until), fixed(4)}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{hangs(until), fixed(4)}}
+		w := builder.worker()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go w.Run(ctx)
-		poll := func(objects ...string) {
-			for range 3 {
+		poll := func(minutes int, objects ...string) {
+			for range minutes {
 				for _, object := range objects {
 					_, _ = value(t, w, object)
 				}
@@ -261,17 +261,23 @@ func TestSaysThatAllHang(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if poll(); all.hanging.Load() {
+		if poll(3); builder.hanging.Load() {
 			t.Error("without metrics it hangs")
 		}
-		if poll("a", "b"); all.hanging.Load() {
+		if poll(4, "a"); builder.hanging.Load() {
+			t.Error("it hangs too early: the call may end")
+		}
+		if poll(3, "a"); !builder.hanging.Load() {
+			t.Error("it does not say that the only metric hangs")
+		}
+		if poll(3, "a", "b"); builder.hanging.Load() {
 			t.Error("it hangs, although a metric does not")
 		}
 		if _, err := w.IsActive(t.Context(), deleted("b")); err != nil {
 			t.Fatal(err)
 		}
-		if poll("a"); !all.hanging.Load() {
-			t.Error("it does not say that all metrics hang")
+		if poll(3, "a"); !builder.hanging.Load() {
+			t.Error("it does not say that the remaining metric hangs")
 		}
 	})
 }
@@ -283,7 +289,7 @@ func deleted(object string) *pb.ScaledObjectRef {
 func TestForgetsDeletedMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := fixed(1), fixed(2)
-		w := (&world{scalers: []*scaler{first, second}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{first, second}}).worker()
 		for _, object := range []string{"a", "b"} {
 			if _, err := value(t, w, object); err != nil {
 				t.Fatal(err)
@@ -308,7 +314,7 @@ func TestForgetsOldCalls(t *testing.T) {
 		changing := fixed(1)
 		n := 0
 		changing.onSpecs = func() { n++; changing.names = []string{fmt.Sprint("s0-", n)} }
-		w := (&world{scalers: []*scaler{changing}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{changing}}).worker()
 		for range 20 {
 			if _, err := w.IsActive(t.Context(), request("a", nil)); err != nil {
 				t.Fatal(err)
@@ -323,21 +329,25 @@ func TestForgetsOldCalls(t *testing.T) {
 	})
 }
 
+func takes(d time.Duration) func(context.Context) {
+	return func(context.Context) { time.Sleep(d) } //nolint:forbidigo // virtual time
+}
+
 // The process waits for its scalers to close, but not for those that hang.
 func TestClosesAllAtTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		closing func(context.Context)
 		want    time.Duration
 	}{
-		"a slow one":        {func(context.Context) { time.Sleep(time.Second) }, time.Second},   //nolint:forbidigo // virtual time
-		"one that hangs":    {func(context.Context) { time.Sleep(time.Hour) }, shutdownTimeout}, //nolint:forbidigo // virtual time
+		"a slow one":        {takes(time.Second), time.Second},
+		"one that hangs":    {takes(time.Hour), shutdownTimeout},
 		"one that is quick": {nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := fixed(1)
 				s.onClose = c.closing
-				w := (&world{scalers: []*scaler{s}}).worker()
+				w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 				if _, err := value(t, w, "a"); err != nil {
 					t.Fatal(err)
 				}

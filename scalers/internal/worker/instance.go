@@ -23,8 +23,8 @@ var (
 	errUnclosed = errors.New("closing KEDA's scaler has not ended; the next scaler is made after its end")
 )
 
-// use calls f with the scaler. After a panic the scaler may be in any state: the next call, after a delay, makes another
-// one.
+// use calls f with the scaler. After a panic the scaler may be in any state: the next call, after a delay, makes
+// another one.
 func (m *metric) use(ctx context.Context, f func(*instance) error) (*instance, error) {
 	i, err := m.acquire(ctx)
 	if err != nil {

@@ -19,10 +19,10 @@ type Built struct {
 	Secrets []string
 }
 
-// Build makes the scaler of a job.
+// Build makes the scaler of a metric.
 type Build func(context.Context, *job.Job) (Built, error)
 
-// metric is the metric of a job, whose scaler is made at the first call.
+// metric is a metric with its scaler, which is made at the first call.
 type metric struct {
 	job     job.Job
 	text    string

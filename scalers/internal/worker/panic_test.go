@@ -31,8 +31,8 @@ func TestPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				all := &world{scalers: []*scaler{c.first, fixed(3)}, onBuild: c.onBuild}
-				w := all.worker()
+				builder := &fakeBuilder{scalers: []*scaler{c.first, fixed(3)}, onBuild: c.onBuild}
+				w := builder.worker()
 				for range 2 {
 					// The second request is too early for another scaler.
 					_, err := value(t, w, "a")
@@ -41,7 +41,7 @@ func TestPanics(t *testing.T) {
 					}
 					time.Sleep(reuseFor) //nolint:forbidigo // virtual time
 				}
-				if built := all.built.Load(); built != 1 || c.first.closed.Load() != c.closed {
+				if built := builder.built.Load(); built != 1 || c.first.closed.Load() != c.closed {
 					t.Errorf("%d attempts to make a scaler, closed %v; want 1, %v", built, c.first.closed.Load(), c.closed)
 				}
 				if got, err := value(t, w, "b"); err != nil || got != 3 {
@@ -61,10 +61,10 @@ func TestPanics(t *testing.T) {
 // The delay doubles while each scaler panics.
 func TestPanicsAreRetriedLaterAndLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := &world{scalers: []*scaler{
+		builder := &fakeBuilder{scalers: []*scaler{
 			reads(func(context.Context, int64) (int64, error) { panic("nil map") }),
 		}}
-		w := all.worker()
+		w := builder.worker()
 		for range 60 {
 			if _, err := value(t, w, "a"); err == nil {
 				t.Fatal("no error")
@@ -72,7 +72,7 @@ func TestPanicsAreRetriedLaterAndLater(t *testing.T) {
 			time.Sleep(time.Second) //nolint:forbidigo // virtual time
 		}
 		// At 0, 1, 3, 7, 15 and 31 s.
-		if built := all.built.Load(); built != 6 {
+		if built := builder.built.Load(); built != 6 {
 			t.Errorf("%d scalers in a minute, want 6", built)
 		}
 	})
@@ -82,7 +82,7 @@ func TestPanicOfClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := reads(func(context.Context, int64) (int64, error) { return 0, errors.New("connection reset") })
 		first.onClose = func(context.Context) { panic("closed twice") }
-		w := (&world{scalers: []*scaler{first, fixed(3)}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{first, fixed(3)}}).worker()
 		if got, err := value(t, w, "a"); err != nil || got != 3 {
 			t.Errorf("got %v, %v", got, err)
 		}

@@ -35,7 +35,7 @@ type Config struct {
 	SetHanging func(bool)
 }
 
-// Worker answers the requests for one type of trigger.
+// Worker serves the requests for one type of trigger.
 type Worker struct {
 	pb.UnimplementedExternalScalerServer
 
@@ -181,7 +181,7 @@ func (w *Worker) Run(ctx context.Context) {
 		select {
 		case <-ticker.C:
 			w.closeUnused(time.Now().Add(-idleTimeout))
-			w.config.SetHanging(w.areAllHanging())
+			w.config.SetHanging(w.areAllHanging(time.Now()))
 		case <-ctx.Done():
 			w.closeUnused(time.Now().Add(idleTimeout))
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
@@ -204,11 +204,11 @@ func (w *Worker) closeUnused(since time.Time) {
 }
 
 // areAllHanging reports whether there are metrics, and none without a call that does not end.
-func (w *Worker) areAllHanging() bool {
+func (w *Worker) areAllHanging(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.metrics {
-		if !m.isHanging() {
+		if !m.isHanging(now) {
 			return false
 		}
 	}

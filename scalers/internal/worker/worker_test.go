@@ -62,8 +62,8 @@ func (s *scaler) Close(ctx context.Context) error {
 	return nil
 }
 
-// world builds the scalers that a test names, one after the other.
-type world struct {
+// fakeBuilder makes the scalers of a test, one after the other.
+type fakeBuilder struct {
 	scalers []*scaler
 	built   atomic.Int64
 	secrets []string
@@ -73,18 +73,18 @@ type world struct {
 	hanging atomic.Bool
 }
 
-func (w *world) worker() *Worker {
+func (b *fakeBuilder) worker() *Worker {
 	return New(Config{
-		Log: logr.Discard(), SetHanging: w.hanging.Store,
+		Log: logr.Discard(), SetHanging: b.hanging.Store,
 		Build: func(context.Context, *job.Job) (Built, error) {
-			n := w.built.Add(1)
-			if w.onBuild != nil {
-				w.onBuild(n)
+			n := b.built.Add(1)
+			if b.onBuild != nil {
+				b.onBuild(n)
 			}
-			if w.err != nil {
-				return Built{Secrets: w.secrets}, w.err
+			if b.err != nil {
+				return Built{Secrets: b.secrets}, b.err
 			}
-			return Built{Scaler: w.scalers[min(int(n), len(w.scalers))-1], Secrets: w.secrets}, nil
+			return Built{Scaler: b.scalers[min(int(n), len(b.scalers))-1], Secrets: b.secrets}, nil
 		},
 	})
 }
@@ -135,7 +135,7 @@ func reads(read func(ctx context.Context, call int64) (int64, error)) *scaler {
 func TestPollIsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fixed(7)
-		w := (&world{scalers: []*scaler{s}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 		active, err := w.IsActive(t.Context(), request("a", nil))
 		if err != nil || !active.GetResult() {
 			t.Fatalf("got %v, %v", active, err)
@@ -154,7 +154,7 @@ func TestPollIsOneCall(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	w := (&world{scalers: []*scaler{fixed(1)}}).worker()
+	w := (&fakeBuilder{scalers: []*scaler{fixed(1)}}).worker()
 	response, err := w.GetMetricSpec(t.Context(), request("a", nil))
 	if err != nil || len(response.GetMetricSpecs()) != 1 || response.GetMetricSpecs()[0].GetTargetSizeFloat() != 2.5 {
 		t.Fatalf("got %v, %v; want a target of 2.5", response, err)
@@ -164,22 +164,22 @@ func TestTargets(t *testing.T) {
 func TestFailedScalerIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := reads(func(context.Context, int64) (int64, error) { return 0, errors.New("connection reset") })
-		all := &world{scalers: []*scaler{broken, fixed(3)}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{broken, fixed(3)}}
+		w := builder.worker()
 		if got, err := value(t, w, "a"); err != nil || got != 3 {
 			t.Fatalf("got %v, %v", got, err)
 		}
 		synctest.Wait()
-		if !broken.closed.Load() || all.built.Load() != 2 {
-			t.Errorf("closed %v, made %d scalers; want the first one closed, and 2", broken.closed.Load(), all.built.Load())
+		if !broken.closed.Load() || builder.built.Load() != 2 {
+			t.Errorf("closed %v, made %d scalers; want the first one closed, and 2", broken.closed.Load(), builder.built.Load())
 		}
 	})
 }
 
 func TestRetriesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := &world{err: errors.New("password hunter22 is wrong"), secrets: []string{"hunter22", "h"}}
-		w := all.worker()
+		builder := &fakeBuilder{err: errors.New("password hunter22 is wrong"), secrets: []string{"hunter22", "h"}}
+		w := builder.worker()
 		for range 5 {
 			_, err := value(t, w, "a")
 			if err == nil || strings.Contains(err.Error(), "hunter22") || !strings.Contains(err.Error(), "password [hidden]") {
@@ -188,7 +188,7 @@ func TestRetriesLater(t *testing.T) {
 			time.Sleep(reuseFor) //nolint:forbidigo // virtual time
 		}
 		// The attempts are at 0 and 1 s; the next is 2 s later.
-		if built := all.built.Load(); built != 2 {
+		if built := builder.built.Load(); built != 2 {
 			t.Errorf("%d attempts in %s, want 2", built, 5*reuseFor)
 		}
 	})
@@ -197,7 +197,7 @@ func TestRetriesLater(t *testing.T) {
 func TestUnusedScalersAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fixed(1)
-		w := (&world{scalers: []*scaler{s}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 		if _, err := value(t, w, "a"); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +221,7 @@ func TestUnusedScalersAreClosed(t *testing.T) {
 func TestNames(t *testing.T) {
 	s := fixed(3)
 	s.names = []string{"s0-messages", "s0-bytes", "datadogmetric@shop:queue"}
-	w := (&world{scalers: []*scaler{s}}).worker()
+	w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 	response, err := w.GetMetricSpec(t.Context(), request("a", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestScalerWithoutMetrics(t *testing.T) {
-	w := (&world{scalers: []*scaler{{}}}).worker()
+	w := (&fakeBuilder{scalers: []*scaler{{}}}).worker()
 	_, err := w.IsActive(t.Context(), request("a", nil))
 	if err == nil || !strings.Contains(err.Error(), errNoMetric.Error()) {
 		t.Errorf("got %v", err)
@@ -256,10 +256,10 @@ func TestScalerWithoutMetrics(t *testing.T) {
 // A server that refuses every request is not connected to at each poll.
 func TestFailingScalerIsReplacedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := &world{scalers: []*scaler{
+		builder := &fakeBuilder{scalers: []*scaler{
 			reads(func(context.Context, int64) (int64, error) { return 0, errors.New("refused") }),
 		}}
-		w := all.worker()
+		w := builder.worker()
 		for range 60 {
 			if _, err := value(t, w, "a"); err == nil {
 				t.Fatal("no error")
@@ -267,7 +267,7 @@ func TestFailingScalerIsReplacedSeldom(t *testing.T) {
 			time.Sleep(time.Second) //nolint:forbidigo // virtual time
 		}
 		// At 0, 0, 1, 3, 7, 15 and 31 s.
-		if built := all.built.Load(); built != 7 {
+		if built := builder.built.Load(); built != 7 {
 			t.Errorf("%d scalers in a minute, want 7", built)
 		}
 	})

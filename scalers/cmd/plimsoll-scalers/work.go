@@ -17,9 +17,14 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/build"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/landlock"
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/server"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/worker"
 )
+
+// callsTimeout is how long calls in progress may take when the process ends. Then it has a few seconds to close its
+// scalers, before the server kills it.
+const callsTimeout = 3 * time.Second
 
 // newWork is the process of one type of trigger, which serve starts.
 func newWork() *cobra.Command {
@@ -73,31 +78,21 @@ func restrict(log logr.Logger) error {
 }
 
 func work(ctx context.Context, builder *build.Builder, socket string) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	w := worker.New(worker.Config{Build: builder.Build, Log: builder.Log, End: func() { end(errPileUp) }})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}
+	state := health.NewServer()
+	w := worker.New(worker.Config{Build: builder.Build, Log: builder.Log, SetHanging: func(isHanging bool) {
+		serving := grpc_health_v1.HealthCheckResponse_SERVING
+		if isHanging {
+			// The server ends the process.
+			serving = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		}
+		state.SetServingStatus("", serving)
+	}})
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequestBytes))
 	pb.RegisterExternalScalerServer(g, w)
-	grpc_health_v1.RegisterHealthServer(g, health.NewServer())
-	go w.Run(ctx)
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(endWithin, g.Stop)
-		defer timer.Stop()
-		g.GracefulStop()
-	})
-	defer stop()
-	if err := g.Serve(listener); err != nil {
-		return err
-	}
-	if err := context.Cause(ctx); errors.Is(err, errPileUp) {
-		return err
-	}
-	return nil
+	grpc_health_v1.RegisterHealthServer(g, state)
+	return server.Serve(ctx, g, listener, callsTimeout, w.Run)
 }
-
-// errPileUp ends the process, which the server starts again.
-var errPileUp = errors.New("too many calls of scalers do not end")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -17,50 +16,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/apiserver"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/build"
 )
 
-// clusterOptions are the flags of both commands.
+// clusterOptions are the flags of serve for the API server.
 type clusterOptions struct {
-	kubeconfig  string
-	httpTimeout time.Duration
+	kubeconfig string
+	account    string
 }
 
 func (o *clusterOptions) add(fs *pflag.FlagSet) {
-	const defaultHTTPTimeout = 3 * time.Second
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "The kubeconfig file. Without it the service account is used.")
+	fs.StringVar(&o.account, "service-account-directory", "/var/run/secrets/kubernetes.io/serviceaccount",
+		"The directory with the token of the service account and ca.crt. Mount them elsewhere than here, where the "+
+			"libraries of scalers look for them.")
+}
+
+func (o *clusterOptions) config() (*rest.Config, error) {
+	if o.kubeconfig == "" {
+		return apiserver.InCluster(o.account)
+	}
+	return clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+}
+
+// scalerOptions are the flags of both commands.
+type scalerOptions struct{ httpTimeout time.Duration }
+
+func (o *scalerOptions) add(fs *pflag.FlagSet) {
+	const defaultHTTPTimeout = 3 * time.Second
 	fs.DurationVar(&o.httpTimeout, "http-timeout", defaultHTTPTimeout,
 		"How long a server may take to respond to a scaler that has no timeout of its own, as KEDA_HTTP_DEFAULT_TIMEOUT.")
 }
 
-func (o *clusterOptions) validate() error {
+func (o *scalerOptions) validate() error {
 	if o.httpTimeout <= 0 {
 		return fmt.Errorf("--http-timeout: %s: must be greater than 0", o.httpTimeout)
 	}
 	return nil
 }
 
-// work returns the arguments of the process for a type.
-func (o *clusterOptions) work(trigger, socket string, memoryMiB int64) []string {
-	return []string{
-		"work", "--type=" + trigger, "--socket=" + socket, "--kubeconfig=" + o.kubeconfig,
-		"--http-timeout=" + o.httpTimeout.String(), "--max-memory-per-type=" + strconv.FormatInt(memoryMiB, 10),
-	}
-}
-
-func (o *clusterOptions) config() (*rest.Config, error) {
-	if o.kubeconfig == "" {
-		return rest.InClusterConfig()
-	}
-	return clientcmd.BuildConfigFromFlags("", o.kubeconfig)
-}
-
-// builder makes scalers with the cluster's objects.
-func (o *clusterOptions) builder(log logr.Logger) (*build.Builder, error) {
-	config, err := o.config()
-	if err != nil {
-		return nil, err
-	}
+// builder makes scalers with the cluster's objects, which it reads at the socket of the server.
+func (o *scalerOptions) builder(apiSocket string, log logr.Logger) (*build.Builder, error) {
+	config := apiserver.Client(apiSocket)
 	// A metric whose scaler cannot be made is tried at most once a second. The API server has limits of its own.
 	config.QPS = -1
 	scheme := runtime.NewScheme()

@@ -8,17 +8,21 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
+	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/apiserver"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/objects"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/server"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
@@ -29,20 +33,24 @@ const (
 	// escapes it.
 	maxRequestBytes = 4 << 20
 	// maxStreams is above the number of metrics that the controller has in one connection.
-	maxStreams  = 250
-	endWithin   = 5 * time.Second
-	readTimeout = 10 * time.Second
+	maxStreams = 250
+	// finishTimeout is how long requests in progress may take after SIGTERM: the controller waits for 10 s by default.
+	// Then the processes end, which takes up to 8 s. A pod has 30 s for both.
+	finishTimeout = 10 * time.Second
+	readTimeout   = 10 * time.Second
 )
 
-// serveOptions are the flags of serve.
+// serveOptions are the flags of the command serve.
 type serveOptions struct {
 	cluster       clusterOptions
+	scaler        scalerOptions
 	address       string
 	healthAddress string
 	certFile      string
 	keyFile       string
 	memoryMiB     int64
 	totalMiB      int64
+	filesMiB      int64
 	directory     string
 }
 
@@ -58,8 +66,9 @@ func newServe() *cobra.Command {
 	}
 	fs := command.Flags()
 	o.cluster.add(fs)
+	o.scaler.add(fs)
 	fs.StringVar(&o.address, "bind-address", ":9090", "The address on which the controller is served.")
-	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz.")
+	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz, /readyz and /metrics.")
 	fs.StringVar(&o.certFile, "tls-cert-file", "",
 		"The certificate of the server. It is read anew when it changes. Without it connections are not encrypted.")
 	fs.StringVar(&o.keyFile, "tls-private-key-file", "", "The key of the certificate.")
@@ -69,7 +78,11 @@ func newServe() *cobra.Command {
 	fs.Int64Var(&o.totalMiB, "max-memory", 3584,
 		"The memory for the processes of all types, in MiB. No further process is started where all of them with "+
 			"--max-memory-per-type would use more.")
-	fs.StringVar(&o.directory, "socket-directory", os.TempDir(), "The directory of the sockets of these processes.")
+	fs.Int64Var(&o.filesMiB, "max-temporary-files", 56,
+		"The size of the temporary files of the processes of all types, in MiB. Each type has an equal share. A process "+
+			"with more is ended, and started again without any.")
+	fs.StringVar(&o.directory, "socket-directory", os.TempDir(),
+		"The directory of the sockets and temporary files of these processes.")
 	return command
 }
 
@@ -82,8 +95,10 @@ func (o *serveOptions) validate() error {
 		return fmt.Errorf("--max-memory-per-type: %d: must be at least %d", o.memoryMiB, least)
 	case o.totalMiB < o.memoryMiB:
 		return fmt.Errorf("--max-memory: %d: must be at least that of --max-memory-per-type, %d", o.totalMiB, o.memoryMiB)
+	case o.filesMiB < 1:
+		return fmt.Errorf("--max-temporary-files: %d: must be at least 1", o.filesMiB)
 	}
-	return o.cluster.validate()
+	return o.scaler.validate()
 }
 
 func (o *serveOptions) run(ctx context.Context) error {
@@ -99,70 +114,91 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cache, err := objects.New(client)
+	directory, remove, err := supervisor.Directory(o.directory)
 	if err != nil {
 		return err
 	}
-	directory, err := os.MkdirTemp(o.directory, "plimsoll-scalers-")
+	defer func() { _ = remove() }()
+	api, err := (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(directory, "api-server.sock"))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(directory) }()
+	metrics := prometheus.NewRegistry()
 	processes := supervisor.New(supervisor.Config{
-		Command:   func(trigger, socket string) []string { return o.cluster.work(trigger, socket, o.memoryMiB) },
-		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20, Log: log,
+		Command:   func(trigger, socket string) []string { return o.work(trigger, socket, api.Addr().String()) },
+		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20,
+		TemporaryFiles: o.filesPerType(), Registerer: metrics, Log: log,
 	})
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { cache.Run(ctx) })
-	wg.Go(func() { processes.Run(ctx) })
-	wg.Go(func() { serveHealth(ctx, o.healthAddress, cache.HasSynced, log) })
-	defer cancel()
-	return o.serve(ctx, &server.Server{Objects: cache, Processes: processes}, log)
-}
-
-// serve answers the controller until the context ends.
-func (o *serveOptions) serve(ctx context.Context, s *server.Server, log logr.Logger) error {
-	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxConcurrentStreams(maxStreams),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	s := &server.Server{Processes: processes}
+	cache, err := objects.New(client, s.Forget)
+	if err != nil {
+		return err
 	}
-	if o.certFile != "" {
-		options = append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
-			MinVersion: tls.VersionTLS13,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-				pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-				return &pair, err
-			},
-		})))
-	}
+	s.Objects = cache
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.address)
 	if err != nil {
 		return err
 	}
-	g := grpc.NewServer(options...)
+	g := grpc.NewServer(o.grpcOptions()...)
 	pb.RegisterExternalScalerServer(g, s)
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(endWithin, g.Stop)
-		defer timer.Stop()
-		g.GracefulStop()
-	})
-	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	isReady := func() bool { return cache.HasSynced() && ctx.Err() == nil }
 	log.Info("serving", "address", listener.Addr().String())
-	return g.Serve(listener)
+	return server.Serve(ctx, g, listener, finishTimeout, cache.Run, processes.Run, func(ctx context.Context) {
+		if err := apiserver.Serve(ctx, config, api); err != nil {
+			log.Error(err, "the processes cannot read objects")
+			cancel()
+		}
+	}, func(ctx context.Context) {
+		serveHealth(ctx, o.healthAddress, isReady, metrics, log)
+	})
 }
 
-// serveHealth serves /healthz and /readyz until the context ends.
-func serveHealth(ctx context.Context, address string, isReady func() bool, log logr.Logger) {
+// work returns the arguments of the process for a type.
+func (o *serveOptions) work(trigger, socket, apiSocket string) []string {
+	return []string{
+		"work", "--type=" + trigger, "--socket=" + socket, "--api-socket=" + apiSocket,
+		"--http-timeout=" + o.scaler.httpTimeout.String(), "--max-memory-per-type=" + strconv.FormatInt(o.memoryMiB, 10),
+	}
+}
+
+// filesPerType returns the bytes that the temporary files of a type may have.
+func (o *serveOptions) filesPerType() int64 {
+	types := o.totalMiB / o.memoryMiB
+	return o.filesMiB << 20 / types
+}
+
+func (o *serveOptions) grpcOptions() []grpc.ServerOption {
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+	}
+	if o.certFile == "" {
+		return options
+	}
+	return append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+			return &pair, err
+		},
+	})))
+}
+
+// serveHealth serves /healthz, /readyz and /metrics until the context ends.
+func serveHealth(
+	ctx context.Context, address string, isReady func() bool, metrics prometheus.Gatherer, log logr.Logger,
+) {
 	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if isReady() {
 			return
 		}
-		http.Error(w, "the WorkloadAutoscalers are not read yet", http.StatusServiceUnavailable)
+		http.Error(w, "the WorkloadAutoscalers are not read yet, or plimsoll-scalers is shutting down",
+			http.StatusServiceUnavailable)
 	})
 	s := &http.Server{Addr: address, Handler: mux, ReadTimeout: readTimeout, WriteTimeout: readTimeout}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })

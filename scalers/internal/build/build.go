@@ -14,6 +14,7 @@ import (
 	"github.com/kedacore/keda/v2/pkg/scalers/authentication"
 	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
 	"github.com/kedacore/keda/v2/pkg/scaling/resolver"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,28 +77,13 @@ func nonNil(m map[string]string) map[string]string {
 
 // resolve reads what the scaler's configuration refers to.
 func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig.ScalerConfig) error {
-	// Most scalers need nothing of the target. One that is missing, or may not be read, is an error of those alone.
-	credentials, err := b.authentication(ctx, j)
+	c, err := b.authentication(ctx, j)
 	if err != nil {
 		return fmt.Errorf("authenticationRef: %w", err)
 	}
-	template, container, targetErr := resolver.ResolveScaleTargetPodSpec(ctx, b.Client, scaledObject(j))
-	if targetErr == nil && template != nil {
-		env, err := resolver.ResolveContainerEnv(ctx, b.Client, b.Log, &template.Spec, container, j.Namespace, nil)
-		if err != nil {
-			targetErr = err
-		} else {
-			config.ResolvedEnv = env
-		}
-	}
-	if targetErr != nil {
-		if key, ok := usesEnvironment(config.TriggerMetadata); ok {
-			return fmt.Errorf("metadata: %s: the target's environment cannot be read: %w", key, targetErr)
-		}
-		if field := usesTarget(credentials); field != "" {
-			return fmt.Errorf("authenticationRef: %s: the target cannot be read: %w", field, targetErr)
-		}
-		template = nil
+	template, err := b.environment(ctx, j, config, c)
+	if err != nil {
+		return err
 	}
 	var ref *kedav1alpha1.AuthenticationRef
 	if a := j.Scaler.AuthenticationRef; a != nil {
@@ -107,62 +93,38 @@ func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig
 		&authentication.AuthClientSet{CoreV1Interface: b.Clientset.CoreV1()})
 	// Beside an error too: it may have the values that were read before.
 	config.AuthParams, config.PodIdentity = nonNil(params), identity
+	if err == nil {
+		err = b.checkParameters(ctx, c, params)
+	}
 	if err != nil {
 		return fmt.Errorf("authenticationRef: %w", err)
 	}
 	return nil
 }
 
-// authentication returns the TriggerAuthentication of the job; nil if it names none. KEDA's resolver logs the error of
-// one that it cannot get, and goes on without credentials.
-func (b *Builder) authentication(ctx context.Context, j *job.Job) (*kedav1alpha1.TriggerAuthenticationSpec, error) {
-	ref := j.Scaler.AuthenticationRef
-	if ref == nil {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	switch ref.Kind {
-	case "", "TriggerAuthentication":
-		object := &kedav1alpha1.TriggerAuthentication{}
-		err := b.Client.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: ref.Name}, object)
-		return &object.Spec, err
-	case "ClusterTriggerAuthentication":
-		object := &kedav1alpha1.ClusterTriggerAuthentication{}
-		err := b.Client.Get(ctx, client.ObjectKey{Name: ref.Name}, object)
-		return &object.Spec, err
-	}
-	return nil, fmt.Errorf("kind: %q is not known", ref.Kind)
-}
-
-// usesTarget returns the field of the credentials that needs the pods of the target; empty if there is none.
-func usesTarget(credentials *kedav1alpha1.TriggerAuthenticationSpec) string {
-	switch {
-	case credentials == nil:
-		return ""
-	case len(credentials.Env) > 0:
-		return "env"
-	case isOfTarget(credentials.PodIdentity):
-		return "podIdentity"
-	case credentials.AwsSecretManager != nil && isOfTarget(credentials.AwsSecretManager.PodIdentity):
-		return "awsSecretManager.podIdentity"
-	}
-	return ""
-}
-
-// isOfTarget reports whether the identity is that of the target's pods.
-func isOfTarget(identity *kedav1alpha1.AuthPodIdentity) bool {
-	return identity != nil &&
-		(identity.Provider == kedav1alpha1.PodIdentityProviderAwsEKS || identity.IsWorkloadIdentityOwner())
-}
-
-// usesEnvironment returns a key of the metadata whose value is the name of an environment variable.
-func usesEnvironment(metadata map[string]string) (string, bool) {
-	const suffix = "FromEnv"
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
-		if len(key) > len(suffix) && key[len(key)-len(suffix):] == suffix {
-			return key, true
+// environment sets the environment variables that the metadata names, and returns the template of the target's pods;
+// nil if it cannot be read. Most scalers need nothing of the target: that is an error of the others alone.
+func (b *Builder) environment(
+	ctx context.Context, j *job.Job, config *scalersconfig.ScalerConfig, c *triggerAuthentication,
+) (*corev1.PodTemplateSpec, error) {
+	template, container, targetErr := resolver.ResolveScaleTargetPodSpec(ctx, b.Client, scaledObject(j))
+	if targetErr == nil && template != nil {
+		env, err := resolver.ResolveContainerEnv(ctx, b.Client, b.Log, &template.Spec, container, j.Namespace, nil)
+		if err != nil {
+			targetErr = err
 		}
+		config.ResolvedEnv = named(config.TriggerMetadata, env)
 	}
-	return "", false
+	if targetErr == nil {
+		return template, checkVariables(config.TriggerMetadata, config.ResolvedEnv, template)
+	}
+	if keys := variables(config.TriggerMetadata); len(keys) > 0 {
+		return nil, fmt.Errorf("metadata: %s: the target's environment cannot be read: %w", keys[0], targetErr)
+	}
+	if field := c.usesTarget(); field != "" {
+		return nil, fmt.Errorf("authenticationRef: %s: the target cannot be read: %w", field, targetErr)
+	}
+	return nil, nil //nolint:nilnil // there is none
 }
 
 // scaledObject is the object as KEDA would see it.
@@ -182,7 +144,8 @@ func scaledObject(j *job.Job) *kedav1alpha1.ScaledObject {
 	}
 }
 
-// secretsOf returns the values that no error may show.
+// secretsOf returns the values that no error may show: those of the credentials, and the variables that the metadata
+// names. Words of other variables are in many errors.
 func secretsOf(config *scalersconfig.ScalerConfig) []string {
 	return slices.Concat(slices.Collect(maps.Values(config.AuthParams)), slices.Collect(maps.Values(config.ResolvedEnv)))
 }

@@ -1,4 +1,5 @@
-// Package job has what a process of scalers is to read: one metric of a WorkloadAutoscaler.
+// Package job describes what the process of a type of trigger reads: one metric of a WorkloadAutoscaler, with the
+// target of the object. The server sends it with each request.
 package job
 
 import (
@@ -7,15 +8,16 @@ import (
 	"maps"
 )
 
-// MetadataKeys of a request. The controller sends the name of the metric, and its scaler as JSON. The server sends the
-// whole job to the process of the trigger's type.
+// Keys of the metadata of a request. The controller sends the name of the metric, and its scaler as JSON. The server
+// sends the whole job to the process of the trigger's type, and the ID of a metric that was deleted.
 const (
-	MetricKey = "metric"
-	ScalerKey = "scaler"
-	JobKey    = "job"
+	MetricKey  = "metric"
+	ScalerKey  = "scaler"
+	JobKey     = "job"
+	DeletedKey = "deleted"
 )
 
-// Scaler is the field scaler of a metric, as far as it says what to read. Its JSON is that of the API.
+// Scaler has those fields of a metric's scaler that determine what is read. Its JSON is that of the API.
 type Scaler struct {
 	Type              string             `json:"type"`
 	Metadata          map[string]string  `json:"metadata,omitempty"`
@@ -28,7 +30,7 @@ type AuthenticationRef struct {
 	Kind string `json:"kind,omitempty"`
 }
 
-// Target is what the object scales.
+// Target is the scaleTargetRef of the object.
 type Target struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -44,7 +46,7 @@ type Job struct {
 	Scaler    Scaler `json:"scaler"`
 }
 
-// ID identifies the metric, whatever its fields say.
+// ID identifies the metric, also after an edit.
 func (j *Job) ID() string { return j.Namespace + "/" + j.Object + "/" + j.Metric }
 
 // Encode returns the job as JSON, in which keys are sorted: equal jobs have equal texts.
@@ -65,7 +67,8 @@ func Decode(text string) (Job, error) {
 	return j, nil
 }
 
-// Is reports whether a scaler in JSON has the same fields. Other fields, of a newer controller, do not count.
+// Is reports whether a scaler in JSON has the same fields. It ignores fields that it does not know: the controller may
+// be newer.
 func (s *Scaler) Is(text string) bool {
 	var other Scaler
 	if err := json.Unmarshal([]byte(text), &other); err != nil {

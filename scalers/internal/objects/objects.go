@@ -1,5 +1,5 @@
-// Package objects has the scalers of WorkloadAutoscalers. The server reads for a request what the object says, not what
-// the request says: whoever reaches the server's port gets no more than the numbers of objects that exist.
+// Package objects has the scalers of WorkloadAutoscalers. The server takes a scaler from the object, not from the
+// request: a client that can connect to the server gets no more than the values of metrics that exist.
 package objects
 
 import (
@@ -24,11 +24,17 @@ type Objects struct {
 	informer cache.SharedIndexInformer
 }
 
-// New makes a cache. It is empty before Run.
-func New(client dynamic.Interface) (*Objects, error) {
+// New makes a cache. It is empty before Run. removed is called for each metric that is deleted or gets another type.
+func New(client dynamic.Interface, removed func(id, trigger string)) (*Objects, error) {
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	informer := factory.ForResource(resource).Informer()
 	if err := informer.SetTransform(shorten); err != nil {
+		return nil, err
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) { compare(before, after, removed) },
+		DeleteFunc: func(before any) { compare(before, nil, removed) },
+	}); err != nil {
 		return nil, err
 	}
 	return &Objects{informer: informer}, nil
@@ -40,14 +46,14 @@ func (o *Objects) Run(ctx context.Context) { o.informer.Run(ctx.Done()) }
 // HasSynced reports whether the cache has all objects.
 func (o *Objects) HasSynced() bool { return o.informer.HasSynced() }
 
-// object is what the cache keeps of an object.
+// object has those fields of a WorkloadAutoscaler that the cache keeps.
 type object struct {
 	unstructured.Unstructured
 	target  job.Target
 	metrics map[string]job.Scaler
 }
 
-// spec is what is read of an object.
+// spec has those fields of a WorkloadAutoscaler that are decoded.
 type spec struct {
 	Spec struct {
 		ScaleTargetRef job.Target `json:"scaleTargetRef"`
@@ -74,7 +80,7 @@ func shorten(o any) (any, error) {
 	var s spec
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(full.Object, &s); err != nil {
 		// An object of another version of the API: its metrics are unknown, until it changes.
-		return short, nil //nolint:nilerr // said to whoever requests one
+		return short, nil //nolint:nilerr // a request for one of them has an error
 	}
 	short.target = s.Spec.ScaleTargetRef
 	for _, m := range s.Spec.Metrics {
@@ -83,6 +89,28 @@ func shorten(o any) (any, error) {
 		}
 	}
 	return short, nil
+}
+
+// compare calls removed for the metrics of an object that it no longer has, or with another type. after is nil if it
+// was deleted.
+func compare(before, after any, removed func(id, trigger string)) {
+	if unknown, ok := before.(cache.DeletedFinalStateUnknown); ok {
+		before = unknown.Obj
+	}
+	old, ok := before.(*object)
+	if !ok {
+		return
+	}
+	var metrics map[string]job.Scaler
+	if o, ok := after.(*object); ok {
+		metrics = o.metrics
+	}
+	for name, scaler := range old.metrics {
+		if now, ok := metrics[name]; !ok || now.Type != scaler.Type {
+			j := job.Job{Namespace: old.GetNamespace(), Object: old.GetName(), Metric: name}
+			removed(j.ID(), scaler.Type)
+		}
+	}
 }
 
 // ErrNotSeen is returned for a metric that is not in the cache, or has other fields there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
 )
@@ -38,7 +40,7 @@ func TestJob(t *testing.T) {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{resource: "WorkloadAutoscalerList"},
 		autoscaler(metric("queue", "orders"), map[string]any{"name": "cpu", "type": "Resource"}))
-	objects, err := New(client)
+	objects, err := New(client, func(string, string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +84,61 @@ func TestJob(t *testing.T) {
 	kept, _, _ := objects.informer.GetStore().GetByKey("shop/jobs")
 	if short, ok := kept.(*object); !ok || len(short.GetAnnotations()) != 0 || short.Object["spec"] != nil {
 		t.Errorf("the cache keeps %v", kept)
+	}
+}
+
+// The metrics of objects that are deleted or edited are removed, each once.
+func TestRemoved(t *testing.T) {
+	edited := metric("edited", "a")
+	other := metric("other", "a")
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{resource: "WorkloadAutoscalerList"},
+		autoscaler(metric("stays", "a"), edited, other, metric("goes", "a")))
+	removed := make(chan string, 10)
+	objects, err := New(client, func(id, trigger string) { removed <- id + " " + trigger })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); objects.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	waitFor(t, objects.HasSynced)
+	changed := metric("other", "a")
+	changed["scaler"].(map[string]any)["type"] = "kafka"
+	autoscalers := client.Resource(resource).Namespace("shop")
+	update := autoscaler(metric("stays", "a"), metric("edited", "b"), changed)
+	if _, err := autoscalers.Update(ctx, update, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, removed, "shop/jobs/goes redis", "shop/jobs/other redis")
+	if err := autoscalers.Delete(ctx, "jobs", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, removed, "shop/jobs/edited redis", "shop/jobs/other kafka", "shop/jobs/stays redis")
+	// A deletion that the cache has not seen.
+	short, err := shorten(autoscaler(metric("queue", "a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(cache.DeletedFinalStateUnknown{Obj: short}, nil, func(id, trigger string) { removed <- id + " " + trigger })
+	receive(t, removed, "shop/jobs/queue redis")
+}
+
+// receive expects these values, in any order.
+func receive(t *testing.T, values chan string, want ...string) {
+	t.Helper()
+	var got []string
+	for range want {
+		select {
+		case value := <-values:
+			got = append(got, value)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

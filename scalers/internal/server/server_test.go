@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -43,19 +44,65 @@ type process struct {
 	pb.UnimplementedExternalScalerServer
 
 	connection *grpc.ClientConn
-	err        error
-	jobs       []string
+	// err is why it cannot be started, ended why it ended, and lost the error of the connection.
+	err, ended, lost error
+	// refs has the requests.
+	refs []*pb.ScaledObjectRef
+	// isActive may be nil.
+	isActive func()
 }
 
 func (p *process) Connection(string) (*grpc.ClientConn, error) { return p.connection, p.err }
 
-func (p *process) IsActive(_ context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
-	p.jobs = append(p.jobs, ref.GetScalerMetadata()[job.JobKey])
-	return &pb.IsActiveResponse{Result: true}, nil
+func (p *process) Running(trigger string) *grpc.ClientConn {
+	if trigger != "redis" {
+		return nil
+	}
+	return p.connection
 }
 
-func (p *process) GetMetrics(context.Context, *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
-	return nil, status.Error(codes.Unavailable, "transport is closing")
+func (p *process) WhyEnded(_ context.Context, trigger string, connection *grpc.ClientConn) error {
+	if trigger != "redis" || connection != p.connection {
+		panic("of another process")
+	}
+	return p.ended
+}
+
+func (p *process) IsActive(_ context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
+	p.refs = append(p.refs, ref)
+	if p.isActive != nil {
+		p.isActive()
+	}
+	return &pb.IsActiveResponse{Result: true}, p.lost
+}
+
+func (p *process) GetMetricSpec(_ context.Context, ref *pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
+	p.refs = append(p.refs, ref)
+	return &pb.GetMetricSpecResponse{MetricSpecs: []*pb.MetricSpec{{MetricName: "length"}}}, p.lost
+}
+
+func (p *process) GetMetrics(_ context.Context, r *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
+	p.refs = append(p.refs, r.GetScaledObjectRef())
+	return &pb.GetMetricsResponse{MetricValues: []*pb.MetricValue{{MetricName: r.GetMetricName()}}}, p.lost
+}
+
+// requests makes a request of each kind.
+func requests(t *testing.T, s *Server, ref *pb.ScaledObjectRef) map[string]error {
+	t.Helper()
+	errs := map[string]error{}
+	active, err := s.IsActive(t.Context(), ref)
+	if errs["IsActive"] = err; err == nil && !active.GetResult() {
+		t.Error("IsActive: the response is lost")
+	}
+	spec, err := s.GetMetricSpec(t.Context(), ref)
+	if errs["GetMetricSpec"] = err; err == nil && spec.GetMetricSpecs()[0].GetMetricName() != "length" {
+		t.Errorf("GetMetricSpec: %v", spec)
+	}
+	metrics, err := s.GetMetrics(t.Context(), &pb.GetMetricsRequest{ScaledObjectRef: ref, MetricName: "length"})
+	if errs["GetMetrics"] = err; err == nil && metrics.GetMetricValues()[0].GetMetricName() != "length" {
+		t.Errorf("GetMetrics: %v", metrics)
+	}
+	return errs
 }
 
 func start(t *testing.T) *process {
@@ -65,13 +112,19 @@ func start(t *testing.T) *process {
 	pb.RegisterExternalScalerServer(g, p)
 	go func() { _ = g.Serve(listener) }()
 	t.Cleanup(g.Stop)
-	var err error
-	p.connection, err = grpc.NewClient("passthrough:///process", grpc.WithTransportCredentials(insecure.NewCredentials()),
+	p.connection = dial(t, listener)
+	return p
+}
+
+func dial(t *testing.T, listener *bufconn.Listener) *grpc.ClientConn {
+	t.Helper()
+	connection, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	t.Cleanup(func() { _ = connection.Close() })
+	return connection
 }
 
 func request(namespace, trigger string) *pb.ScaledObjectRef {
@@ -80,37 +133,59 @@ func request(namespace, trigger string) *pb.ScaledObjectRef {
 	}}
 }
 
+// A process gets the metric as the object has it, and nothing else of the request.
 func TestPassesTheObjectsOwnFieldsOn(t *testing.T) {
 	p := start(t)
 	s := &Server{Objects: &cluster{trigger: "redis", seen: 3}, Processes: p}
-	response, err := s.IsActive(t.Context(), request("shop", "redis"))
-	if err != nil || !response.GetResult() {
-		t.Fatalf("got %v, %v", response, err)
+	ref := request("shop", "redis")
+	ref.ScalerMetadata["scalerAddress"] = "attacker:9090"
+	for name, err := range requests(t, s, ref) {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	if len(p.jobs) != 1 || !strings.Contains(p.jobs[0], `"kind":"Deployment"`) {
-		t.Errorf("the process got %q", p.jobs)
+	want := job.Job{
+		Namespace: "shop", Object: "jobs", Metric: "queue", Target: job.Target{Kind: "Deployment", Name: "web"},
+		Scaler: job.Scaler{Type: "redis"},
+	}
+	for _, ref := range p.refs {
+		if metadata := ref.GetScalerMetadata(); !maps.Equal(metadata, map[string]string{job.JobKey: want.Encode()}) ||
+			ref.GetNamespace() != "shop" || ref.GetName() != "jobs" {
+			t.Errorf("the process got %v", ref)
+		}
+	}
+	if len(p.refs) != 3 {
+		t.Errorf("the process got %d requests, want 3", len(p.refs))
 	}
 }
 
 func TestRefuses(t *testing.T) {
-	p := start(t)
+	ended := errors.New("it ended")
 	for name, test := range map[string]struct {
 		request *pb.ScaledObjectRef
 		trigger string
 		err     error
 		want    codes.Code
+		message string
 	}{
-		"another namespace":  {request("kube-system", "redis"), "redis", nil, codes.NotFound},
-		"other fields":       {request("shop", "postgresql"), "redis", nil, codes.NotFound},
-		"no such trigger":    {request("shop", "kafkaa"), "kafkaa", nil, codes.InvalidArgument},
-		"the process ended":  {request("shop", "redis"), "redis", errors.New("it ended"), codes.FailedPrecondition},
-		"a trigger of a HPA": {request("shop", "cpu"), "cpu", nil, codes.InvalidArgument},
+		"another namespace": {request("kube-system", "redis"), "redis", nil, codes.NotFound, "kube-system/jobs"},
+		"other fields":      {request("shop", "postgresql"), "redis", nil, codes.NotFound, "has not seen the metric"},
+		"no such trigger":   {request("shop", "kafkaa"), "kafkaa", nil, codes.InvalidArgument, "kafkaa"},
+		"the process ended": {request("shop", "redis"), "redis", ended, codes.FailedPrecondition, ended.Error()},
+		"no trigger here":   {request("shop", "cpu"), "cpu", nil, codes.InvalidArgument, "type Resource"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
 			p.err = test.err
 			s := &Server{Objects: &cluster{trigger: test.trigger}, Processes: p}
-			if _, err := s.GetMetricSpec(t.Context(), test.request); status.Code(err) != test.want {
-				t.Errorf("got %v, want %s", err, test.want)
+			for request, err := range requests(t, s, test.request) {
+				if status.Code(err) != test.want || !strings.Contains(err.Error(), test.message) {
+					t.Errorf("%s: got %v, want %s with %q", request, err, test.want, test.message)
+				}
+			}
+			if len(p.refs) > 0 {
+				t.Errorf("the process got %v", p.refs)
 			}
 		})
 	}
@@ -127,6 +202,10 @@ func (secret) Job(namespace, name, metric, _ string) (job.Job, error) {
 
 func (secret) Connection(string) (*grpc.ClientConn, error) { panic("a process is started") }
 
+func (secret) Running(string) *grpc.ClientConn { return nil }
+
+func (secret) WhyEnded(context.Context, string, *grpc.ClientConn) error { return nil }
+
 func TestChecksMetadataWithoutAProcess(t *testing.T) {
 	s := &Server{Objects: secret{}, Processes: secret{}}
 	_, err := s.GetMetricSpec(t.Context(), request("shop", "kubernetes-resource"))
@@ -135,10 +214,49 @@ func TestChecksMetadataWithoutAProcess(t *testing.T) {
 	}
 }
 
-func TestLostProcess(t *testing.T) {
-	s := &Server{Objects: &cluster{trigger: "redis"}, Processes: start(t)}
-	_, err := s.GetMetrics(t.Context(), &pb.GetMetricsRequest{ScaledObjectRef: request("shop", "redis")})
-	if status.Code(err) != codes.FailedPrecondition || strings.Contains(err.Error(), "transport") {
-		t.Errorf("got %v", err)
+// A request whose process ended has the reason as its error.
+func TestEndedProcess(t *testing.T) {
+	p := start(t)
+	s := &Server{Objects: &cluster{trigger: "redis"}, Processes: p}
+	for name, c := range map[string]struct {
+		lost, ended error
+		want        string
+	}{
+		"the reason": {
+			status.Error(codes.Unavailable, "error reading from server: EOF"), errors.New("the process used 412 MiB"),
+			"the process used 412 MiB",
+		},
+		"the reason, after the connection was closed": {
+			status.Error(codes.Canceled, "the client connection is closing"), errors.New("the process used 412 MiB"),
+			"the process used 412 MiB",
+		},
+		"an unknown reason": {
+			status.Error(codes.Unavailable, "error reading from server: EOF"), nil,
+			"the connection to the process of type redis broke",
+		},
+		"an error of the scaler": {
+			status.Error(codes.FailedPrecondition, "connection refused"), errors.New("the process used 412 MiB"),
+			"connection refused",
+		},
+	} {
+		p.lost, p.ended = c.lost, c.ended
+		for request, err := range requests(t, s, request("shop", "redis")) {
+			if status.Code(err) != codes.FailedPrecondition || status.Convert(err).Message() != c.want {
+				t.Errorf("%s: %s: got %v, want %s", name, request, err, c.want)
+			}
+		}
+	}
+}
+
+func TestForget(t *testing.T) {
+	p := start(t)
+	s := &Server{Processes: p}
+	s.Forget("shop/jobs/queue", "kafka")
+	if len(p.refs) != 0 {
+		t.Errorf("a process of another type got %v", p.refs)
+	}
+	s.Forget("shop/jobs/queue", "redis")
+	if len(p.refs) != 1 || p.refs[0].GetScalerMetadata()[job.DeletedKey] != "shop/jobs/queue" {
+		t.Errorf("the process got %v", p.refs)
 	}
 }

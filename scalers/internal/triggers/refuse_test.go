@@ -7,68 +7,143 @@ import (
 	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
 )
 
+// connectionKeys are the keys of what the scalers of a type connect with.
+var connectionKeys = map[string]string{
+	"mongodb": "connectionString", "mssql": "connectionString", "mysql": "connectionString",
+	"postgresql": "connection", "rabbitmq": "host",
+}
+
 // The token of plimsoll-scalers must not get to a server that the author of a metric chose.
 func TestRefuses(t *testing.T) {
 	for value, c := range map[string]struct{ trigger, want string }{
-		"u:p@tcp(db:3306)/x?allowAllFiles=true":                        {"mysql", "allowAllFiles"},
-		"u:p@tcp(db:3306)/x?parseTime=true&allowAllFiles=1":            {"mysql", "allowAllFiles"},
-		"u:p@tcp(db:3306)/x?parseTime=true":                            {"mysql", ""},
-		"host=db sslrootcert=/var/run/secrets/token":                   {"postgresql", "sslrootcert"},
-		"sslkey = '/a' host=db":                                        {"postgresql", "sslkey"},
-		"postgres://u:p@db/x?%73slcert=/a":                             {"postgresql", "sslcert"},
-		"postgres://u:p@db/x?sslmode=require&passfile=/a":              {"postgresql", "passfile"},
-		"host=db sslmode=verify-full password=a":                       {"postgresql", ""},
-		"sqlserver://u:p@db?certificate=/a":                            {"mssql", "certificate"},
-		"server=db;TokenFilePath=/a;fedauth=ActiveDirectoryWorkloadId": {"mssql", "TokenFilePath"},
-		"odbc:server=db;krb5-keytabfile={/a}":                          {"mssql", "krb5-keytabfile"},
-		"sqlserver://u:p@db?database=x&TrustServerCertificate=true":    {"mssql", ""},
-		"mongodb://db/?tlsCAFile=/a":                                   {"mongodb", "tlsCAFile"},
-		"mongodb://db/?tls=true&tlscertificatekeyfile=/a":              {"mongodb", "tlscertificatekeyfile"},
-		"mongodb://db/?authMechanismProperties=ENVIRONMENT:k8s":        {"mongodb", "authMechanismProperties"},
-		"mongodb://db/?authMechanismProperties=A:b,ENVIRONMENT%3Ak8s":  {"mongodb", "authMechanismProperties"},
-		"mongodb://db/?authMechanism=SCRAM-SHA-256&tls=true":           {"mongodb", ""},
-		"amqps://u:p@rabbit/?cacertfile=/a":                            {"rabbitmq", "cacertfile"},
-		"amqps://u:p@rabbit/vhost":                                     {"rabbitmq", ""},
-		"http://prometheus:9090/?sslcert=/a":                           {"prometheus", ""},
+		"u:p@tcp(db:3306)/x?allowAllFiles=true":             {"mysql", "allowAllFiles is refused"},
+		"u:p@tcp(db:3306)/x?parseTime=true&allowAllFiles=1": {"mysql", "allowAllFiles is refused"},
+		"u:p@tcp(db:3306)/x?parseTime=true":                 {"mysql", ""},
+		"u:p@tcp(db:3306)/x?allowAllFiles=false":            {"mysql", ""},
+		"u:allowAllFiles=true@tcp(db:3306)/x":               {"mysql", ""},
+		"u:p@tcp(db:3306":                                   {"mysql", "connectionString: "},
+
+		"host=db sslrootcert=/var/run/secrets/token":                                      {"postgresql", `"sslrootcert" is refused`},
+		"host='db'sslrootcert=/x":                                                         {"postgresql", `"sslrootcert" is refused`},
+		"host='db'sslrootcert = '/x'":                                                     {"postgresql", `"sslrootcert" is refused`},
+		"host=db\vsslcert=/a":                                                             {"postgresql", `"sslcert" is refused`},
+		"sslkey = '/a' host=db":                                                           {"postgresql", `"sslkey" is refused`},
+		"postgres://u:p@db/x?%73slcert=/a":                                                {"postgresql", `"sslcert" is refused`},
+		"postgresql://u:p@db/x?a=%zz&%73slcert=/a":                                        {"postgresql", "connection: "},
+		"postgres://u:p@db/x?sslmode=require&passfile=/a":                                 {"postgresql", `"passfile" is refused`},
+		"host=db service=a servicefile=/a":                                                {"postgresql", `is refused`},
+		"host=db sslmode=verify-full password=a":                                          {"postgresql", ""},
+		"host=db password='a sslcert=/a'":                                                 {"postgresql", ""},
+		"postgres://u:p@db:5432/x?sslmode=require&application_name=a&statement_timeout=1": {"postgresql", ""},
+
+		"sqlserver://u:p@db?certificate=/a":                                                               {"mssql", "certificate is refused"},
+		"sqlserver://u:p@db?a=%zz&certificat%45=/a":                                                       {"mssql", "certificate is refused"},
+		"sqlserver://u:p@db?certİficate=/a":                                                               {"mssql", "certificate is refused"},
+		"server=db;\u00a0TokenFilePath\u2003=/a;":                                                         {"mssql", "tokenfilepath is refused"},
+		"odbc:server=db;\u00a0clientCertPath\u00a0={/a}":                                                  {"mssql", "clientcertpath is refused"},
+		"server=db;Server Certificate=/a.pem":                                                             {"mssql", "servercertificate is refused"},
+		"odbc:server=db;krb5-keytabfile={/a}":                                                             {"mssql", "krb5-keytabfile is refused"},
+		"server=db;fedauth=ActiveDirectoryWorkloadIdentity":                                               {"mssql", "fedauth=ActiveDirectoryWorkloadIdentity is refused"},
+		"server=db;FedAuth=ActiveDirectoryDefault":                                                        {"mssql", "fedauth=ActiveDirectoryDefault is refused"},
+		"server=db;fedauth=ActiveDirectoryPassword;user id=a":                                             {"mssql", ""},
+		"sqlserver://u:p@db?database=x&encrypt=true&TrustServerCertificate=true":                          {"mssql", ""},
+		"server=db;user id=a;password=\"x;certificate=/a\";Host Name In Certificate=b":                    {"mssql", ""},
+		"Server=tcp:db,1433;Initial Catalog=x;Persist Security Info=False;MultipleActiveResultSets=False": {"mssql", ""},
+
+		"mongodb://db/?tlsCAFile=/a":                                 {"mongodb", "tlsCAFile is refused"},
+		"mongodb://db/?a=b;tls%43AFile=/a":                           {"mongodb", "tlsCAFile is refused"},
+		"mongodb://db/?tlsCertİficateKeyFile=/a":                     {"mongodb", "tlsCertificateKeyFile is refused"},
+		"mongodb://db/?ssl\u212aeyFile=/a&tlsPrivate\u212aeyFile=/a": {"mongodb", "tlsPrivateKeyFile is refused"},
+		"mongodb://db/?tls=true&tlscertificatekeyfile=/a":            {"mongodb", "tlsCertificateKeyFile is refused"},
+		"mongodb://db/?authMechanism=MONGODB-OIDC&authMechanismProperties=TOKEN_RESOURCE:a%26b,%45NVIRONMENT:k8s": {
+			"mongodb", "authMechanism MONGODB-OIDC is refused"},
+		"mongodb://db/?authMechanismProperties=TOKEN_RESOURCE:a%26b,%45NVIRONMENT:k8s&authMechan%49sm=MONGODB-O%49DC": {
+			"mongodb", "authMechanism MONGODB-OIDC is refused"},
+		"mongodb://db/?authMechanism=MONGODB-O\u0130DC":       {"mongodb", "is refused"},
+		"mongodb://db/?authMechanism=MONGODB-AWS":             {"mongodb", "authMechanism MONGODB-AWS is refused"},
+		"mongodb://a@db/?authMechanism=MONGODB-AWS":           {"mongodb", "authMechanism MONGODB-AWS is refused"},
+		"mongodb://a:b@db/?authMechanism=MONGODB-AWS":         {"mongodb", ""},
+		"mongodb://db/?authMechanism=GSSAPI":                  {"mongodb", "authMechanism GSSAPI is refused"},
+		"mongodb://db/?a=%zz":                                 {"mongodb", "connectionString: "},
+		"mongodb://db/?authMechanism=SCRAM-SHA-256&tls=true":  {"mongodb", ""},
+		"mongodb://a:tlsCAFile=x@db/x?replicaSet=a&appName=b": {"mongodb", ""},
+
+		"amqps://u:p@rabbit/?cacertfile=/a":              {"rabbitmq", "cacertfile is refused"},
+		"amqps://u:p@rabbit/?a=%zz&%63ertfile=/a":        {"rabbitmq", "certfile is refused"},
+		"amqps://u:p@rabbit/vhost?heartbeat=5&keyfile=a": {"rabbitmq", "keyfile is refused"},
+		"amqps://u:p@rabbit/vhost":                       {"rabbitmq", ""},
+		"https://u:p@rabbit/vhost?cacertfile=/a":         {"rabbitmq", ""},
+
+		"http://prometheus:9090/?sslcert=/a": {"prometheus", ""},
 	} {
+		key := connectionKeys[c.trigger]
 		for where, config := range map[string]*scalersconfig.ScalerConfig{
-			"metadata":          {TriggerMetadata: map[string]string{"host": value}},
-			"authenticationRef": {AuthParams: map[string]string{"connectionString": value}},
-			"environment": {TriggerMetadata: map[string]string{"connectionFromEnv": "DB"},
+			"authenticationRef": {AuthParams: map[string]string{key: " " + value + "\u00a0"}},
+			"environment": {TriggerMetadata: map[string]string{key + "FromEnv": "DB"},
 				ResolvedEnv: map[string]string{"DB": value}},
 		} {
 			config.TriggerType = c.trigger
 			err := checkConfig(config)
-			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), ": "+c.want+" is refused") {
-				t.Errorf("%s in %s: %v, want %q", value, where, err, c.want)
+			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q in %s: %v, want %q", value, where, err, c.want)
 			}
 		}
 	}
-	unused := &scalersconfig.ScalerConfig{TriggerType: "mysql", TriggerMetadata: map[string]string{"queryValue": "1"},
-		ResolvedEnv: map[string]string{"OTHER": "u:p@tcp(db)/x?allowAllFiles=true"}}
-	if err := checkConfig(unused); err != nil {
-		t.Errorf("a variable that the scaler does not read: %v", err)
+}
+
+// KEDA's scaler makes a connection string of other fields, and some are in it as they are.
+func TestRefusesFields(t *testing.T) {
+	for name, c := range map[string]struct {
+		trigger  string
+		metadata map[string]string
+		want     string
+	}{
+		"a scheme with parameters": {"mongodb", map[string]string{
+			"scheme": "mongodb://u:p@db/?tlsCAFile=/a&appName=", "host": "a", "port": "1", "username": "u", "dbName": "x",
+		}, "tlsCAFile is refused"},
+		"a connection string in the metadata": {"mongodb", map[string]string{
+			"connectionString": "mongodb://db/?tlsCAFile=/a",
+		}, "tlsCAFile is refused"},
+		"the fields of MongoDB": {"mongodb", map[string]string{
+			"host": "db", "port": "27017", "username": "tlsCAFile=/a", "dbName": "x?tlsCAFile=/a",
+		}, ""},
+		"the fields of MySQL": {"mysql", map[string]string{
+			"host": "db)/x?allowAllFiles=true&a=(", "port": "3306", "username": "u", "dbName": "x?allowAllFiles=true",
+		}, ""},
+		"an environment that names a file": {"gcp-pubsub", map[string]string{"credentialsFromEnvFile": "FILE"},
+			"metadata: credentialsFromEnvFile is refused"},
+		"the same of another type": {"prometheus", map[string]string{"credentialsFromEnvFile": "FILE"},
+			"metadata: credentialsFromEnvFile is refused"},
+		"a query": {"mssql", map[string]string{"query": "SELECT 1 FROM a WHERE certificate = 'x'"}, ""},
+		"Secrets": {"kubernetes-resource", map[string]string{"resourceKind": "secret "}, "Secret is refused"},
+		"others":  {"kubernetes-resource", map[string]string{"resourceKind": "ConfigMap"}, ""},
+	} {
+		err := checkConfig(&scalersconfig.ScalerConfig{TriggerType: c.trigger, TriggerMetadata: c.metadata,
+			AuthParams: map[string]string{"password": "p"}})
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }
 
-// The constructor refuses before it connects to anything.
+// The constructors refuse before they connect to anything.
 func TestConstructorsRefuse(t *testing.T) {
-	construct, err := For("mysql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = construct(t.Context(), nil, &scalersconfig.ScalerConfig{TriggerType: "mysql",
-		TriggerMetadata: map[string]string{"query": "SELECT 1", "queryValue": "1"},
-		AuthParams:      map[string]string{"connectionString": "u:p@tcp(127.0.0.1:1)/x?allowAllFiles=true"}})
-	if err == nil || !strings.Contains(err.Error(), "allowAllFiles is refused") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestSecretsAreNoCounts(t *testing.T) {
-	for kind, isRefused := range map[string]bool{"Secret": true, "secret ": true, "ConfigMap": false} {
-		if err := Check("kubernetes-resource", map[string]string{"resourceKind": kind}); (err != nil) != isRefused {
-			t.Errorf("%s: %v", kind, err)
+	for trigger, connection := range map[string]string{
+		"mongodb":    "mongodb://127.0.0.1:1/?tlsCAFile=/a",
+		"mssql":      "server=127.0.0.1;certificate=/a.pem",
+		"mysql":      "u:p@tcp(127.0.0.1:1)/x?allowAllFiles=true",
+		"postgresql": "host=127.0.0.1 sslcert=/a",
+		"rabbitmq":   "amqps://127.0.0.1:1/?cacertfile=/a",
+	} {
+		construct, err := For(trigger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = construct(t.Context(), nil, &scalersconfig.ScalerConfig{TriggerType: trigger,
+			TriggerMetadata: map[string]string{"query": "SELECT 1", "queryValue": "1"},
+			AuthParams:      map[string]string{connectionKeys[trigger]: connection}})
+		if err == nil || !strings.Contains(err.Error(), " is refused: ") {
+			t.Errorf("%s: got %v", trigger, err)
 		}
 	}
 }

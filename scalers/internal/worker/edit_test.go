@@ -16,7 +16,7 @@ import (
 func TestEditReplacesTheScaler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := fixed(1), fixed(2)
-		w := (&world{scalers: []*scaler{first, second}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{first, second}}).worker()
 		if _, err := value(t, w, "a"); err != nil {
 			t.Fatal(err)
 		}
@@ -41,8 +41,8 @@ func TestEditDuringACall(t *testing.T) {
 			<-proceed
 			return 0, errors.New("password hunter22 is wrong")
 		})
-		all := &world{scalers: []*scaler{slow, fixed(2)}, secrets: []string{"hunter22"}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{slow, fixed(2)}, secrets: []string{"hunter22"}}
+		w := builder.worker()
 		result := make(chan error)
 		go func() {
 			_, err := value(t, w, "a")
@@ -61,8 +61,8 @@ func TestEditDuringACall(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if !slow.closed.Load() || all.built.Load() != 2 {
-			t.Errorf("closed %v, %d scalers; want a closed one, and 2", slow.closed.Load(), all.built.Load())
+		if !slow.closed.Load() || builder.built.Load() != 2 {
+			t.Errorf("closed %v, %d scalers; want a closed one, and 2", slow.closed.Load(), builder.built.Load())
 		}
 	})
 }

@@ -1,5 +1,5 @@
 // Package worker reads metrics with KEDA's scalers of one type. It runs in a process of its own: a scaler that panics
-// in a goroutine, or takes all memory, ends the metrics of its type alone.
+// in a goroutine, or uses all memory, interrupts the metrics of its type alone.
 package worker
 
 import (
@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -21,36 +20,44 @@ import (
 )
 
 const (
-	// unused is how long a scaler is kept after its last call: three of the longest intervals.
-	unused = 15 * time.Minute
-	// mostAbandoned is the number of abandoned calls that may be under way before the process ends, to start anew.
-	mostAbandoned = 16
+	// idleTimeout is how long a scaler is kept after its last call: three of the longest intervals.
+	idleTimeout = 15 * time.Minute
+	// shutdownTimeout is how long scalers may take to close when the process ends.
+	shutdownTimeout = 3 * time.Second
 )
 
 // Config configures a Worker.
 type Config struct {
 	Build Build
 	Log   logr.Logger
-	// End is called when too many calls do not end.
-	End func()
+	// SetHanging is called every minute: with true if the calls of all metrics do not end. Then another process would harm
+	// no metric, and might read them.
+	SetHanging func(bool)
 }
 
-// Worker answers the requests for one type of trigger.
+// Worker serves the requests for one type of trigger.
 type Worker struct {
 	pb.UnimplementedExternalScalerServer
 
-	config    Config
-	abandoned atomic.Int64
+	config  Config
+	limiter *limiter
 
 	mu      sync.Mutex
 	metrics map[string]*metric
 }
 
 // New makes a Worker.
-func New(config Config) *Worker { return &Worker{config: config, metrics: map[string]*metric{}} }
+func New(config Config) *Worker {
+	return &Worker{config: config, limiter: newLimiter(), metrics: map[string]*metric{}}
+}
 
-// IsActive reports whether any of the scaler's metrics is active, as KEDA's operator does.
+// IsActive reports whether any of the scaler's metrics is active, as KEDA's operator does. The server sends it for a
+// metric that was deleted, too.
 func (w *Worker) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
+	if id, ok := ref.GetScalerMetadata()[job.DeletedKey]; ok {
+		w.forget(id)
+		return &pb.IsActiveResponse{}, nil
+	}
 	m, err := w.metricOf(ref)
 	if err != nil {
 		return nil, err
@@ -151,28 +158,35 @@ func (w *Worker) metricOf(ref *pb.ScaledObjectRef) (*metric, error) {
 	if m != nil {
 		m.stop()
 	}
-	m = newMetric(&j, text, &w.config, w.abandon)
+	m = newMetric(&j, text, &w.config, w.limiter)
 	w.metrics[j.ID()] = m
 	return m, nil
 }
 
-func (w *Worker) abandon(change int64) {
-	if w.abandoned.Add(change) > mostAbandoned {
-		w.config.Log.Info("too many calls do not end; the process ends and is started again", "calls", mostAbandoned)
-		w.config.End()
+// forget closes the scaler of a metric that was deleted.
+func (w *Worker) forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m := w.metrics[id]; m != nil {
+		m.stop()
+		delete(w.metrics, id)
 	}
 }
 
-// Run closes scalers that nobody uses, until the context ends. Then it closes all.
+// Run closes scalers that are not used, until the context ends. Then it closes all, and waits a moment for that.
 func (w *Worker) Run(ctx context.Context) {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			w.closeUnused(time.Now().Add(-unused))
+			w.closeUnused(time.Now().Add(-idleTimeout))
+			w.config.SetHanging(w.areAllHanging(time.Now()))
 		case <-ctx.Done():
-			w.closeUnused(time.Now().Add(unused))
+			w.closeUnused(time.Now().Add(idleTimeout))
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			defer cancel()
+			w.limiter.wait(ctx)
 			return
 		}
 	}
@@ -187,4 +201,16 @@ func (w *Worker) closeUnused(since time.Time) {
 			delete(w.metrics, id)
 		}
 	}
+}
+
+// areAllHanging reports whether there are metrics, and none without a call that does not end.
+func (w *Worker) areAllHanging(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.metrics {
+		if !m.isHanging(now) {
+			return false
+		}
+	}
+	return len(w.metrics) > 0
 }

@@ -23,10 +23,13 @@ import (
 
 // scaler is a scaler of a test.
 type scaler struct {
-	read   func(ctx context.Context, call int64) (int64, error)
-	names  []string
-	calls  atomic.Int64
-	closed atomic.Bool
+	read  func(ctx context.Context, call int64) (int64, error)
+	names []string
+	// onSpecs and onClose may be nil.
+	onSpecs func()
+	onClose func(context.Context)
+	calls   atomic.Int64
+	closed  atomic.Bool
 }
 
 func (s *scaler) GetMetricsAndActivity(
@@ -38,6 +41,9 @@ func (s *scaler) GetMetricsAndActivity(
 }
 
 func (s *scaler) GetMetricSpecForScaling(context.Context) []autoscalingv2.MetricSpec {
+	if s.onSpecs != nil {
+		s.onSpecs()
+	}
 	var specs []autoscalingv2.MetricSpec
 	for _, name := range s.names {
 		specs = append(specs, autoscalingv2.MetricSpec{External: &autoscalingv2.ExternalMetricSource{
@@ -48,43 +54,70 @@ func (s *scaler) GetMetricSpecForScaling(context.Context) []autoscalingv2.Metric
 	return specs
 }
 
-func (s *scaler) Close(context.Context) error {
+func (s *scaler) Close(ctx context.Context) error {
+	if s.onClose != nil {
+		s.onClose(ctx)
+	}
 	s.closed.Store(true)
 	return nil
 }
 
-// world builds the scalers that a test names, one after the other.
-type world struct {
+// fakeBuilder makes the scalers of a test, one after the other.
+type fakeBuilder struct {
 	scalers []*scaler
 	built   atomic.Int64
 	secrets []string
 	err     error
-	exited  atomic.Bool
+	// onBuild is called with the number of the scaler. It may be nil.
+	onBuild func(int64)
+	hanging atomic.Bool
 }
 
-func (w *world) worker() *Worker {
+func (b *fakeBuilder) worker() *Worker {
 	return New(Config{
-		Log: logr.Discard(), End: func() { w.exited.Store(true) },
+		Log: logr.Discard(), SetHanging: b.hanging.Store,
 		Build: func(context.Context, *job.Job) (Built, error) {
-			n := w.built.Add(1)
-			if w.err != nil {
-				return Built{Secrets: w.secrets}, w.err
+			n := b.built.Add(1)
+			if b.onBuild != nil {
+				b.onBuild(n)
 			}
-			return Built{Scaler: w.scalers[min(int(n), len(w.scalers))-1], Secrets: w.secrets}, nil
+			if b.err != nil {
+				return Built{Secrets: b.secrets}, b.err
+			}
+			return Built{Scaler: b.scalers[min(int(n), len(b.scalers))-1], Secrets: b.secrets}, nil
 		},
 	})
 }
 
 func request(object string, metadata map[string]string) *pb.ScaledObjectRef {
-	j := job.Job{Namespace: "ns", Object: object, Metric: "queue", Scaler: job.Scaler{Type: "redis", Metadata: metadata}}
-	return &pb.ScaledObjectRef{Namespace: "ns", Name: object, ScalerMetadata: map[string]string{job.JobKey: j.Encode()}}
+	return requestIn("ns", object, metadata)
+}
+
+// buildOf makes the same scaler for all metrics of a namespace.
+func buildOf(scalers map[string]*scaler) Build {
+	return func(_ context.Context, j *job.Job) (Built, error) { return Built{Scaler: scalers[j.Namespace]}, nil }
+}
+
+func requestIn(namespace, object string, metadata map[string]string) *pb.ScaledObjectRef {
+	j := job.Job{
+		Namespace: namespace, Object: object, Metric: "queue", Scaler: job.Scaler{Type: "redis", Metadata: metadata},
+	}
+	return &pb.ScaledObjectRef{
+		Namespace: namespace, Name: object, ScalerMetadata: map[string]string{job.JobKey: j.Encode()},
+	}
 }
 
 func value(t *testing.T, w *Worker, object string) (float64, error) {
 	t.Helper()
-	response, err := w.GetMetrics(t.Context(), &pb.GetMetricsRequest{
-		ScaledObjectRef: request(object, nil), MetricName: "queue",
-	})
+	return valueOf(t, w, request(object, nil))
+}
+
+// valueOf requests a value, as the controller does with a timeout of 10 s.
+func valueOf(t *testing.T, w *Worker, ref *pb.ScaledObjectRef) (float64, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	response, err := w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: ref, MetricName: "queue"})
 	if err != nil {
 		return 0, err
 	}
@@ -102,7 +135,7 @@ func reads(read func(ctx context.Context, call int64) (int64, error)) *scaler {
 func TestPollIsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fixed(7)
-		w := (&world{scalers: []*scaler{s}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 		active, err := w.IsActive(t.Context(), request("a", nil))
 		if err != nil || !active.GetResult() {
 			t.Fatalf("got %v, %v", active, err)
@@ -113,7 +146,7 @@ func TestPollIsOneCall(t *testing.T) {
 		if calls := s.calls.Load(); calls != 1 {
 			t.Errorf("activity and value took %d calls of the scaler, want 1", calls)
 		}
-		time.Sleep(shared) //nolint:forbidigo // virtual time
+		time.Sleep(reuseFor) //nolint:forbidigo // virtual time
 		if _, err := value(t, w, "a"); err != nil || s.calls.Load() != 2 {
 			t.Errorf("the next poll made %d calls in all (%v), want 2", s.calls.Load(), err)
 		}
@@ -121,7 +154,7 @@ func TestPollIsOneCall(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	w := (&world{scalers: []*scaler{fixed(1)}}).worker()
+	w := (&fakeBuilder{scalers: []*scaler{fixed(1)}}).worker()
 	response, err := w.GetMetricSpec(t.Context(), request("a", nil))
 	if err != nil || len(response.GetMetricSpecs()) != 1 || response.GetMetricSpecs()[0].GetTargetSizeFloat() != 2.5 {
 		t.Fatalf("got %v, %v; want a target of 2.5", response, err)
@@ -131,128 +164,32 @@ func TestTargets(t *testing.T) {
 func TestFailedScalerIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := reads(func(context.Context, int64) (int64, error) { return 0, errors.New("connection reset") })
-		all := &world{scalers: []*scaler{broken, fixed(3)}}
-		w := all.worker()
+		builder := &fakeBuilder{scalers: []*scaler{broken, fixed(3)}}
+		w := builder.worker()
 		if got, err := value(t, w, "a"); err != nil || got != 3 {
 			t.Fatalf("got %v, %v", got, err)
 		}
 		synctest.Wait()
-		if !broken.closed.Load() || all.built.Load() != 2 {
-			t.Errorf("closed %v, made %d scalers; want the first one closed, and 2", broken.closed.Load(), all.built.Load())
+		if !broken.closed.Load() || builder.built.Load() != 2 {
+			t.Errorf("closed %v, made %d scalers; want the first one closed, and 2", broken.closed.Load(), builder.built.Load())
 		}
 	})
-}
-
-func TestPanicHarmsOneMetric(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := &world{scalers: []*scaler{
-			reads(func(context.Context, int64) (int64, error) { panic("nil map") }), fixed(3),
-		}}
-		w := all.worker()
-		_, err := value(t, w, "a")
-		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "panicked") {
-			t.Errorf("got %v", err)
-		}
-		if got, err := value(t, w, "b"); err != nil || got != 3 {
-			t.Errorf("the other metric has %v, %v", got, err)
-		}
-	})
-}
-
-func TestHangingScalerIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forever := make(chan struct{})
-		hanging := reads(func(context.Context, int64) (int64, error) { <-forever; return 0, nil })
-		all := &world{scalers: []*scaler{hanging, fixed(4)}}
-		w := all.worker()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		began := time.Now()
-		_, err := w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "queue"})
-		if err == nil || time.Since(began) != 3*time.Second {
-			t.Errorf("after %s: %v; want an error after 3s", time.Since(began), err)
-		}
-		if got, err := value(t, w, "b"); err != nil || got != 4 {
-			t.Errorf("the other metric has %v, %v", got, err)
-		}
-		time.Sleep(longest + patience) //nolint:forbidigo // virtual time
-		if _, err := value(t, w, "a"); err == nil || !strings.Contains(err.Error(), "did not end; the next one is in") {
-			t.Errorf("after %s: %v; want a rest", longest+patience, err)
-		}
-		if got := w.abandoned.Load(); got != 1 || hanging.closed.Load() {
-			t.Errorf("%d abandoned calls, closed %v; want 1, and a scaler in use", got, hanging.closed.Load())
-		}
-		time.Sleep(firstRest) //nolint:forbidigo // virtual time
-		if got, err := value(t, w, "a"); err != nil || got != 4 {
-			t.Errorf("after %s: %v, %v; want another scaler", firstRest, got, err)
-		}
-		if calls := hanging.calls.Load(); calls != 1 {
-			t.Errorf("%d calls of a scaler that hangs, want 1", calls)
-		}
-		close(forever)
-		synctest.Wait()
-		if got := w.abandoned.Load(); got != 0 || !hanging.closed.Load() {
-			t.Errorf("%d abandoned calls, closed %v; want 0, and a closed scaler", got, hanging.closed.Load())
-		}
-	})
-}
-
-// Each call of these scalers hangs: the metric rests for 2, 4, 8 and 8 minutes.
-func TestRestsAreLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forever := make(chan struct{})
-		defer close(forever)
-		hanging := reads(func(context.Context, int64) (int64, error) { <-forever; return 0, nil })
-		w := (&world{scalers: []*scaler{hanging}}).worker()
-		began := time.Now()
-		var at []time.Duration
-		for time.Since(began) < 30*time.Minute {
-			before := hanging.calls.Load()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, _ = w.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: request("a", nil), MetricName: "queue"})
-			cancel()
-			if hanging.calls.Load() > before {
-				at = append(at, time.Since(began).Round(time.Minute))
-			}
-			time.Sleep(time.Second) //nolint:forbidigo // virtual time
-		}
-		want := []time.Duration{0, 3 * time.Minute, 8 * time.Minute, 17 * time.Minute, 26 * time.Minute}
-		if !slices.Equal(at, want) {
-			t.Errorf("calls at %v, want %v", at, want)
-		}
-	})
-}
-
-func TestEndsWhenCallsPileUp(t *testing.T) {
-	all := &world{}
-	w := all.worker()
-	for range mostAbandoned {
-		w.abandon(1)
-	}
-	w.abandon(-1)
-	w.abandon(1)
-	if all.exited.Load() {
-		t.Fatal("ended too early")
-	}
-	if w.abandon(1); !all.exited.Load() {
-		t.Error("goes on")
-	}
 }
 
 func TestRetriesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := &world{err: errors.New("password hunter22 is wrong"), secrets: []string{"hunter22", "h"}}
-		w := all.worker()
+		builder := &fakeBuilder{err: errors.New("password hunter22 is wrong"), secrets: []string{"hunter22", "h"}}
+		w := builder.worker()
 		for range 5 {
 			_, err := value(t, w, "a")
 			if err == nil || strings.Contains(err.Error(), "hunter22") || !strings.Contains(err.Error(), "password [hidden]") {
 				t.Fatalf("got %v", err)
 			}
-			time.Sleep(shared) //nolint:forbidigo // virtual time
+			time.Sleep(reuseFor) //nolint:forbidigo // virtual time
 		}
 		// The attempts are at 0 and 1 s; the next is 2 s later.
-		if built := all.built.Load(); built != 2 {
-			t.Errorf("%d attempts in %s, want 2", built, 5*shared)
+		if built := builder.built.Load(); built != 2 {
+			t.Errorf("%d attempts in %s, want 2", built, 5*reuseFor)
 		}
 	})
 }
@@ -260,14 +197,14 @@ func TestRetriesLater(t *testing.T) {
 func TestUnusedScalersAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fixed(1)
-		w := (&world{scalers: []*scaler{s}}).worker()
+		w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 		if _, err := value(t, w, "a"); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go w.Run(ctx)
-		time.Sleep(unused - time.Minute) //nolint:forbidigo // virtual time
+		time.Sleep(idleTimeout - time.Minute) //nolint:forbidigo // virtual time
 		synctest.Wait()
 		if s.closed.Load() {
 			t.Fatal("closed too early")
@@ -284,7 +221,7 @@ func TestUnusedScalersAreClosed(t *testing.T) {
 func TestNames(t *testing.T) {
 	s := fixed(3)
 	s.names = []string{"s0-messages", "s0-bytes", "datadogmetric@shop:queue"}
-	w := (&world{scalers: []*scaler{s}}).worker()
+	w := (&fakeBuilder{scalers: []*scaler{s}}).worker()
 	response, err := w.GetMetricSpec(t.Context(), request("a", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +246,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestScalerWithoutMetrics(t *testing.T) {
-	w := (&world{scalers: []*scaler{{}}}).worker()
+	w := (&fakeBuilder{scalers: []*scaler{{}}}).worker()
 	_, err := w.IsActive(t.Context(), request("a", nil))
 	if err == nil || !strings.Contains(err.Error(), errNoMetric.Error()) {
 		t.Errorf("got %v", err)
@@ -319,10 +256,10 @@ func TestScalerWithoutMetrics(t *testing.T) {
 // A server that refuses every request is not connected to at each poll.
 func TestFailingScalerIsReplacedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := &world{scalers: []*scaler{
+		builder := &fakeBuilder{scalers: []*scaler{
 			reads(func(context.Context, int64) (int64, error) { return 0, errors.New("refused") }),
 		}}
-		w := all.worker()
+		w := builder.worker()
 		for range 60 {
 			if _, err := value(t, w, "a"); err == nil {
 				t.Fatal("no error")
@@ -330,7 +267,7 @@ func TestFailingScalerIsReplacedSeldom(t *testing.T) {
 			time.Sleep(time.Second) //nolint:forbidigo // virtual time
 		}
 		// At 0, 0, 1, 3, 7, 15 and 31 s.
-		if built := all.built.Load(); built != 7 {
+		if built := builder.built.Load(); built != 7 {
 			t.Errorf("%d scalers in a minute, want 7", built)
 		}
 	})

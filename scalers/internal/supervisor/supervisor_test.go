@@ -100,10 +100,10 @@ func writeTemporary(name string, bytes int) error {
 	return os.WriteFile(filepath.Join(os.TempDir(), name), make([]byte, bytes), 0o600)
 }
 
-// start runs a supervisor until the test ends, or until stop is called.
-func start(t *testing.T, options ...func(*Supervisor)) (s *Supervisor, stop func()) {
+// start runs a supervisor until the test ends, or until the function that it returns is called.
+func start(t *testing.T, options ...func(*Supervisor)) (*Supervisor, func()) {
 	t.Helper()
-	s = New(Config{
+	s := New(Config{
 		Command:   func(kind, socket string) []string { return []string{"process", kind, socket} },
 		Directory: t.TempDir(), Memory: memory, TotalMemory: 2*memory + 1, TemporaryFiles: files, Log: logr.Discard(),
 	})
@@ -113,7 +113,7 @@ func start(t *testing.T, options ...func(*Supervisor)) (s *Supervisor, stop func
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); s.Run(ctx) }()
-	stop = func() { cancel(); <-ended }
+	stop := func() { cancel(); <-ended }
 	t.Cleanup(stop)
 	return s, stop
 }

@@ -38,8 +38,7 @@ func (l *limiter) acquire(ctx context.Context, namespace string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%d calls of KEDA's scalers are under way for namespace %s, the most for a namespace",
-				callsPerNamespace, namespace)
+			return l.tooMany(namespace)
 		}
 	}
 }
@@ -58,6 +57,18 @@ func (l *limiter) tryAcquire(namespace string) (isCounted bool, changed chan str
 	default:
 		return false, l.changed, nil
 	}
+}
+
+// tooMany is the error of a call that waited in vain.
+func (l *limiter) tooMany(namespace string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hint := ""
+	if count := l.namespaces[namespace]; count != nil && count.abandoned > 0 {
+		hint = "; some of them do not end"
+	}
+	return fmt.Errorf("%d calls of KEDA's scalers are under way for namespace %s, the most for a namespace%s",
+		callsPerNamespace, namespace, hint)
 }
 
 // add counts a call that must not wait, beyond the bound too.

@@ -183,13 +183,17 @@ func (w *Worker) Run(ctx context.Context) {
 			w.closeUnused(time.Now().Add(-idleTimeout))
 			w.config.SetHanging(w.areAllHanging(time.Now()))
 		case <-ctx.Done():
-			w.closeUnused(time.Now().Add(idleTimeout))
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-			defer cancel()
-			w.limiter.wait(ctx)
+			w.closeAll(context.WithoutCancel(ctx))
 			return
 		}
 	}
+}
+
+func (w *Worker) closeAll(ctx context.Context) {
+	w.closeUnused(time.Now().Add(idleTimeout))
+	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
+	defer cancel()
+	w.limiter.wait(ctx)
 }
 
 func (w *Worker) closeUnused(since time.Time) {

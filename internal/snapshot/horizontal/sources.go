@@ -141,7 +141,7 @@ func (a *answers) ownReading(i int) metric.Reading {
 	for i := range r.Values {
 		read.Series = append(read.Series, observe.Milli(&r.Values[i], mode))
 	}
-	if a.policy.Metrics[i].Type.IsPerPod() {
+	if a.policy.Metrics[i].IsPerPod() {
 		a.addPods(r, &read, mode)
 		return read
 	}

@@ -125,6 +125,9 @@ type Reading struct {
 	At time.Time
 	// Asked is when the value was requested; zero if it was not.
 	Asked time.Time
+	// Incomplete says why Series is only the least that the value can be: some of the pods that it is computed from have
+	// no value. It is empty if the value is known.
+	Incomplete string
 	// Pending is set if there are no values yet, and a request is in progress.
 	Pending bool
 	// TargetMilli is the target's value if it is not in the spec.

@@ -324,7 +324,7 @@ func (w *writer) inactive() string {
 	only := -1
 	for i := range w.Policy.Metrics {
 		switch {
-		case !w.Policy.Metrics[i].Type.HasValueWithoutPods():
+		case !w.Policy.Metrics[i].HasValueWithoutPods():
 		case only >= 0:
 			return none
 		default:

@@ -10,6 +10,8 @@ import (
 type Answer struct {
 	// Series are the values of the metric's series, in the metric's own unit.
 	Series []float64
+	// Incomplete says why Series is only the least that the value can be; empty if it is the value.
+	Incomplete string
 	// TargetMilli is the server's target, in thousandths; 0 if it has none.
 	TargetMilli int64
 	// Activity is the server's report whether there is work. It may be known although Err is set.

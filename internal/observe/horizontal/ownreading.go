@@ -27,7 +27,7 @@ func (a *Answers) PodEndpoint(i int, usage PodUsage) metric.Reading {
 func (a *Answers) Server(i int, answer *sources.Answer) metric.Reading {
 	r := metric.Reading{
 		Pending: answer.IsPending, At: answer.At, Asked: answer.Asked, TargetMilli: answer.TargetMilli,
-		Activity: answer.Activity, Incomplete: answer.Incomplete,
+		Activity: answer.Activity, IsLeast: answer.IsLeast, Incomplete: answer.Incomplete,
 	}
 	switch {
 	case r.Pending:

@@ -61,6 +61,10 @@ func TestIncompleteTotal(t *testing.T) {
 		"below activation alone": {"500 does not activate it, the rest may", total(active, 0, 500), 0, true},
 		"above activation":       {"501 activates it", total(active, 0, 501), 6, false},
 	} {
+		tt.scene.reading.IsLeast = true
+		if r := tt.scene.evaluate(); r.Failure != nil || r.Pending != tt.fails || r.Replicas != tt.replicas {
+			t.Errorf("%s, and the rest is awaited: %+v, want %d replicas: %s", name, r, tt.replicas, tt.why)
+		}
 		tt.scene.reading.Incomplete = "1 of 2 pods has no value"
 		r := tt.scene.evaluate()
 		if r.Failure == nil == tt.fails || r.Replicas != tt.replicas {
@@ -82,7 +86,7 @@ func TestIncompleteLowersNothing(t *testing.T) {
 		spec.Target.Type = rapid.SampledFrom([]source.TargetType{source.Value, source.AverageValue}).Draw(t, "type")
 		pods, part := rapid.IntRange(0, 5).Draw(t, "pods"), rapid.Int64Range(0, 5000).Draw(t, "part")
 		known := total(ofGateway(spec), pods, part)
-		known.reading.Incomplete = "a pod has no value"
+		known.reading.IsLeast, known.reading.Incomplete = true, "a pod has no value"
 		r := known.evaluate()
 		if r.Failure != nil {
 			return

@@ -90,11 +90,11 @@ func (p *PodEndpoint) setPods(m *plimsollv1alpha1.PodEndpointMetricSource) error
 		if m.Service != "" {
 			return errBothPods
 		}
-		labels := m.PodSelector.AsLabelSelector()
-		if labels == nil {
+		required := m.PodSelector.AsLabelSelector()
+		if required == nil {
 			return errAllPods
 		}
-		selector, err := metav1.LabelSelectorAsSelector(labels)
+		selector, err := metav1.LabelSelectorAsSelector(required)
 		if err != nil {
 			return fmt.Errorf("podSelector: %w", err)
 		}

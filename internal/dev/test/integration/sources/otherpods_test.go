@@ -14,9 +14,9 @@ func (o *objects) others(fields string, port int32) {
 	o.t.Helper()
 	o.target()
 	o.Kubectl("scale", "deployment", "web", "--replicas=0")
-	o.KubectlInput(fmt.Sprintf(`{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler","metadata":{"name":"web"},
-		"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":0,"maxReplicas":10,
-		"scaleToZero":{},"metrics":[{"name":"own","type":"PodEndpoint","podEndpoint":{%s,"port":%d,"metric":{"name":"jobs"},
+	o.KubectlInput(fmt.Sprintf(`{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler",
+		"metadata":{"name":"web"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":0,
+		"maxReplicas":10,"scaleToZero":{},"metrics":[{"name":"own","type":"PodEndpoint","podEndpoint":{%s,"port":%d,"metric":{"name":"jobs"},
 		"valueType":"Gauge",%s}}]}}`, fields, port, target), "apply", "-f", "-")
 }
 

@@ -169,7 +169,7 @@ func (s *Scene) meaning(m *source.Spec) string {
 		return "all requests per second"
 	case isWaiting(m):
 		return "the requests that wait"
-	case m.Type == source.PodEndpoint && !m.IsRate:
+	case m.IsPodEndpoint() && !m.IsRate:
 		return "the requests that are in a pod"
 	}
 	return "the requests that a pod serves per second"

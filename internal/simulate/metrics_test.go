@@ -49,6 +49,8 @@ const (
 	onPrometheus = "{type: Prometheus, prometheus: {serverAddress: 'http://p:9090', query: hits, target: %s}}"
 	onRate       = "{type: PodEndpoint, podEndpoint: {port: 80, metric: {name: hits}, valueType: Rate, target: %s}}"
 	onGauge      = "{type: PodEndpoint, podEndpoint: {port: 80, metric: {name: hits}, valueType: Gauge, target: %s}}"
+	onGateway    = "{type: PodEndpoint, podEndpoint: {service: gateway, port: 80, metric: {name: hits}, valueType: Rate, target: %s}}"
+	onQueue      = "{type: PodEndpoint, podEndpoint: {service: gateway, port: 80, metric: {name: hits}, valueType: Gauge, target: %s}}"
 	onScaler     = "{type: ExternalScaler, externalScaler: {scalerAddress: 's:9090', target: %s}}"
 )
 
@@ -120,6 +122,9 @@ func TestEachMetric(t *testing.T) {
 		"one in a pod is 76 requests/s of 13 ms: 366/76":  {fmt.Sprintf(onGauge, average("1")), "step:50@0s,366@5m", 100, nil, 5},
 		"30 requests/s wait for 40 s: 1200 / 100":         {fmt.Sprintf(onExternal, average("100")), queue, ten / 2, oneServes, 12},
 		"30 requests/s wait for 40 s: 1200 / 100 for one": {fmt.Sprintf(onExternal, total("100")), queue, ten / 2, oneServes, 12},
+		"a gateway's requests, for each pod: 480 / 100":   {fmt.Sprintf(onGateway, average("100")), "step:100@0s,480@5m", 0, nil, 5},
+		"all requests of a gateway, above its value":      {fmt.Sprintf(onGateway, total("1k")), "step:100@0s,1500@5m", 200, nil, 20},
+		"a gateway's queue, 1200 wait: 1200 / 100":        {fmt.Sprintf(onQueue, average("100")), queue, ten / 2, oneServes, 12},
 		"a scaler's, 1200 wait: 1200 / 100":               {fmt.Sprintf(onScaler, average("100")), queue, ten / 2, oneServes, 12},
 		"a scaler's, 1200 wait: 1200 / 100 for one":       {fmt.Sprintf(onScaler, total("100")), queue, ten / 2, oneServes, 12},
 	} {

@@ -124,6 +124,8 @@ func (s *Setting) asks() []loop.Ask {
 	asks := make([]loop.Ask, len(specs))
 	for i := range specs {
 		switch spec := &specs[i]; {
+		case spec.PodEndpoint != nil && !spec.PodEndpoint.Pods.IsTarget():
+			asks[i].Interval = time.Second
 		case spec.Prometheus != nil:
 			asks[i].Interval = spec.Prometheus.Interval
 		case spec.ExternalScaler != nil:

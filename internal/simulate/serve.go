@@ -61,20 +61,23 @@ func requestsAtTarget(m *source.Spec) (perSecond float64, ok bool) {
 
 // countsRequests reports whether a metric is requests per second: of each pod, or of all.
 func countsRequests(m *source.Spec) bool {
-	return m.Type == source.Pods || m.Type == source.PodEndpoint && m.IsRate || isOffered(m)
+	return m.Type == source.Pods || m.IsPodEndpoint() && m.IsRate || isOffered(m)
 }
 
 // isOffered reports whether a metric is all the requests that come, also those that no pod serves.
-func isOffered(m *source.Spec) bool { return m.Type == source.Object || m.Type == source.Prometheus }
+// Pods in front of the workload count them all.
+func isOffered(m *source.Spec) bool {
+	return m.Type == source.Object || m.Type == source.Prometheus || m.OtherPods != "" && m.IsRate
+}
 
-// isWaiting reports whether a metric is the requests that wait.
+// isWaiting reports whether a metric is the requests that wait. A gauge of pods in front of the workload is their queue.
 func isWaiting(m *source.Spec) bool {
-	return m.Type == source.External || m.Type.ReportsActivity()
+	return m.Type == source.External || m.Type.ReportsActivity() || m.OtherPods != "" && !m.IsRate
 }
 
 // isGauge reports whether a metric is the requests that are in each pod.
 func isGauge(m *source.Spec) bool {
-	return m.Type == source.PodEndpoint && !m.IsRate && m.Target.Type == source.AverageValue
+	return m.IsPodEndpoint() && !m.IsRate && m.Target.Type == source.AverageValue
 }
 
 func isMemory(m *source.Spec) bool {

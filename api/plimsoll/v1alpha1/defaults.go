@@ -47,6 +47,7 @@ func (m *MetricSpec) setDefaults() {
 		setEmpty(&s.Path, DefaultPath)
 		setEmpty(&s.Scheme, HTTPScheme)
 		setEmpty(&s.NullValues, NullValuesFail)
+		setEmpty(&s.Aggregate, SumAggregate)
 		setDefault(&s.TimeoutSeconds, DefaultPodTimeoutSeconds)
 		setDefault(&s.WindowSeconds, DefaultPodWindowSeconds)
 		s.Authorization.setDefaults()

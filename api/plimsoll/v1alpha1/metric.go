@@ -25,7 +25,7 @@ import (
 // +kubebuilder:validation:XValidation:rule=`self.type == 'ExternalScaler' || !has(self.externalScaler)`,message="may be set only where type is ExternalScaler",fieldPath=".externalScaler",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`self.type != 'Scaler' || has(self.scaler)`,message="must be set where type is Scaler",fieldPath=".scaler",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Scaler' || !has(self.scaler)`,message="may be set only where type is Scaler",fieldPath=".scaler",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External', 'Prometheus']`,message="may be set only where type is Object, External or Prometheus",fieldPath=".activationValue",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External', 'Prometheus'] || has(self.podEndpoint) && (has(self.podEndpoint.podSelector) || has(self.podEndpoint.service))`,message="may be set only where type is Object, External or Prometheus, or PodEndpoint with podSelector or service",fieldPath=".activationValue",reason="FieldValueForbidden"
 type MetricSpec struct {
 	// The name of the metric within this object, by which status, conditions, events and
 	// plimsoll explain name it. Two metrics of an object have different names. With
@@ -85,9 +85,9 @@ type MetricSpec struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 
 	// The metric is active above this value: it keeps the last replica, and brings the first one back. The default is 0.
-	// It may be set beside scaleToZero, where type is Object, External or Prometheus. It is compared with the metric's
-	// total, also where the target is an average. The scaler of an ExternalScaler or Scaler metric reports itself whether
-	// the metric is active.
+	// It may be set beside scaleToZero, where type is Object, External or Prometheus, or PodEndpoint with podSelector or
+	// service. It is compared with the metric's total, also where the target is an average. The scaler of an
+	// ExternalScaler or Scaler metric reports itself whether the metric is active.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`

@@ -2,19 +2,19 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// LabelSelector selects series of a metrics API by their labels. It has the fields and the syntax of the selectors of
+// LabelSelector selects series of a metrics API, or pods, by their labels. It has the fields and the syntax of the selectors of
 // other Kubernetes objects. All of its requirements must be met.
 //
 // +structType=atomic
 // +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) ? size(self.matchLabels) : 0) + (has(self.matchExpressions) ? self.matchExpressions.map(e, 1 + (has(e.values) ? size(e.values) : 0)).sum() : 0) <= 256`,message="must have at most 256 labels and values"
 type LabelSelector struct {
-	// The labels that a series must have, each with its value.
+	// The labels that must be there, each with its value.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
 	// +kubebuilder:validation:XValidation:rule=`self.all(k, k.matches('^([a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$'))`,message="must have keys with the syntax of labels"
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
 
-	// Further requirements on the labels of a series.
+	// Further requirements on the labels.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -38,8 +38,7 @@ type LabelSelectorRequirement struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`
 	Key string `json:"key"`
 
-	// In: the label has one of the values. NotIn: it has none of them. Exists: the series has the label. DoesNotExist: it
-	// does not have it.
+	// In: the label has one of the values. NotIn: it has none of them. Exists: the label is there. DoesNotExist: it is not.
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
 	Operator metav1.LabelSelectorOperator `json:"operator"`
 

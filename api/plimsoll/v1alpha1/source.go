@@ -5,12 +5,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// PodEndpointMetricSource is a metric that each of the pods exposes itself, as
+// PodEndpointMetricSource is a metric that each of the target's pods exposes itself, or that other pods expose, as
 // Prometheus text or OpenMetrics.
 //
+// +kubebuilder:validation:XValidation:rule=`!has(self.service) || !has(self.podSelector)`,message="may not be set beside podSelector",fieldPath=".service",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.aggregate) || self.aggregate == 'Sum' || self.valueType == 'Gauge' || has(self.service) || has(self.podSelector)`,message="must be Sum where valueType is Rate, unless podSelector or service is set: the rates of a pod's series are always summed",fieldPath=".aggregate"
 // +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'HTTPS') || (!has(self.tlsConfig.caBundle) && !has(self.tlsConfig.ca) && !has(self.tlsConfig.cert) && !has(self.tlsConfig.key) && !has(self.tlsConfig.serverName) && (!has(self.tlsConfig.insecureSkipVerify) || !self.tlsConfig.insecureSkipVerify))`,message="may be set only where scheme is HTTPS",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
 type PodEndpointMetricSource struct {
+	// Other pods of the object's namespace in place of the target's, such as those of a gateway, by their labels. The
+	// metric is then one value for the whole target, which aggregate makes of all of these pods, and target compares it as
+	// that of an Object metric. It has a value while the target has no pods, and can wake it. At least one label is
+	// required. Without the field and service the target's own pods are read.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)`,message="must not be empty: an empty selector would select all pods of the namespace",reason="FieldValueRequired"
+	PodSelector *LabelSelector `json:"podSelector,omitempty"`
+
+	// The name of a Service of the object's namespace: as podSelector, with the Service's selector. The port is one of the
+	// pods, not of the Service. It may not be set beside podSelector.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	Service string `json:"service,omitempty"`
+
 	// The port: the name of a container port, or a number.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MinLength=1
@@ -33,12 +51,19 @@ type PodEndpointMetricSource struct {
 	Scheme Scheme `json:"scheme,omitempty"`
 
 	// The metric, named as the pods expose it, such as http_requests_total. The values of all series of a pod that the
-	// selector matches are summed. Each histogram or summary has metrics with the suffixes _count and _sum.
+	// selector matches become one by aggregate. Each histogram or summary has metrics with the suffixes _count and _sum.
 	Metric SeriesIdentifier `json:"metric"`
 
 	// Gauge: the value itself counts. Rate: the metric is a counter, and its increase per second counts. There is no
 	// default: a counter that is read as a gauge grows forever.
 	ValueType ValueType `json:"valueType"`
+
+	// How the values of a pod's series become one, and those of the pods of podSelector or service: Sum, the default,
+	// Average or Max. The target's own pods each count with their own value. The rates of a pod's series are always
+	// summed.
+	// +optional
+	// +kubebuilder:default=Sum
+	Aggregate Aggregate `json:"aggregate,omitempty"`
 
 	// How a pod whose page lacks the metric counts. Fail, the default: as a pod without a value. Zero: as 0. Many
 	// libraries expose a counter with labels only after its first increase.
@@ -62,7 +87,7 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:validation:Maximum=300
 	WindowSeconds *int32 `json:"windowSeconds,omitempty"`
 
-	// The target: averageValue for each pod, or value for all of them together.
+	// The target: averageValue for each of the target's pods, or value for all of them together.
 	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
@@ -102,6 +127,18 @@ const (
 	GaugeValueType ValueType = "Gauge"
 	// RateValueType takes the increase of a counter per second.
 	RateValueType ValueType = "Rate"
+)
+
+// Aggregate is how several values become one.
+//
+// +kubebuilder:validation:Enum=Sum;Average;Max
+type Aggregate string
+
+// The ways.
+const (
+	SumAggregate     Aggregate = "Sum"
+	AverageAggregate Aggregate = "Average"
+	MaxAggregate     Aggregate = "Max"
 )
 
 // NullValues is the treatment of a response without a value.

@@ -55,7 +55,7 @@ type WorkloadAutoscalerList struct {
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas <= self.maxReplicas`,message="must be greater than or equal to minReplicas",fieldPath=".maxReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || has(self.scaleToZero)`,message="must be at least 1 without scaleToZero",fieldPath=".minReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.scaleToZero) || (has(self.minReplicas) && self.minReplicas == 0)`,message="may be set only where minReplicas is 0",fieldPath=".scaleToZero",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler', 'Scaler'])`,message="must be at least 1 where there are metrics, but no Object, External, Prometheus, ExternalScaler or Scaler metric",fieldPath=".minReplicas"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler', 'Scaler'] || has(m.podEndpoint) && (has(m.podEndpoint.podSelector) || has(m.podEndpoint.service)))`,message="must be at least 1 where there are metrics, but no Object, External, Prometheus, ExternalScaler or Scaler metric, and no PodEndpoint metric with podSelector or service",fieldPath=".minReplicas"
 // +kubebuilder:validation:XValidation:rule=`(has(self.metrics) && size(self.metrics) > 0) || (has(self.schedules) && size(self.schedules) > 0)`,message="must have a metric where there are no schedules",fieldPath=".metrics",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`has(self.scaleToZero) || !has(self.metrics) || self.metrics.all(m, !has(m.activationValue))`,messageExpression=`'spec.metrics[#].activationValue may be set only beside scaleToZero'.replace('#', string(self.metrics.indexOf(self.metrics.filter(e, has(e.activationValue))[0])))`,fieldPath=".metrics",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || self.metrics.all(m, !has(m.fallback) || !has(m.fallback.replicas) || m.fallback.replicas <= self.maxReplicas)`,messageExpression=`'spec.metrics[#].fallback.replicas must be less than or equal to spec.maxReplicas'.replace('#', string(self.metrics.indexOf(self.metrics.filter(e, has(e.fallback) && has(e.fallback.replicas) && e.fallback.replicas > self.maxReplicas)[0])))`,fieldPath=".metrics"
@@ -76,8 +76,8 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.kind == 'ReplicationController' || (has(self.apiVersion) && self.apiVersion.matches('^[^/]+/'))`,message="must specify the API group, as apps/v1 does",fieldPath=".apiVersion"
 	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef"`
 
-	// The fewest replicas. The default is 1. 0 needs scaleToZero, and either a metric of type
-	// Object, External, Prometheus, ExternalScaler or Scaler, or schedules and no metrics.
+	// The fewest replicas. The default is 1. 0 needs scaleToZero, and either a metric of type Object, External,
+	// Prometheus, ExternalScaler or Scaler, or PodEndpoint with podSelector or service, or schedules and no metrics.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0

@@ -189,7 +189,7 @@ func BenchmarkScrapes(b *testing.B) {
 		for key := range rounds {
 			began := time.Now()
 			q := queries[key]
-			s.Follow(key, q.Pods)
+			s.Follow(key, sources.PodSet{}, q.Pods)
 			if _, err := s.Latest(began, key, q.Spec, q.Pods, &v); err == nil {
 				answered++
 			}
@@ -199,7 +199,7 @@ func BenchmarkScrapes(b *testing.B) {
 	}()
 	for _, q := range queries {
 		s.Set(q.Key, []sources.Spec{{PodEndpoint: q.Spec}})
-		s.Follow(q.Key, q.Pods)
+		s.Follow(q.Key, sources.PodSet{}, q.Pods)
 	}
 	<-time.After(5 * time.Second)
 	for b.Loop() {
@@ -329,7 +329,7 @@ func BenchmarkLatest(b *testing.B) {
 			q, now := rateQuery(pods(0, n)), time.Now()
 			var v View
 			s.Set(q.Key, []sources.Spec{{PodEndpoint: q.Spec}})
-			s.Follow(q.Key, q.Pods)
+			s.Follow(q.Key, sources.PodSet{}, q.Pods)
 			p := s.objects[q.Key].pages[0]
 			for range 20 {
 				now = now.Add(time.Second)
@@ -339,7 +339,7 @@ func BenchmarkLatest(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Follow(q.Key, q.Pods)
+				s.Follow(q.Key, sources.PodSet{}, q.Pods)
 				if _, err := s.Latest(now, q.Key, q.Spec, q.Pods, &v); err != nil {
 					b.Fatal(err)
 				}

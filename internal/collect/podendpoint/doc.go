@@ -1,7 +1,8 @@
 // Package podendpoint reads metrics from the pods' own HTTP endpoints: it scrapes them continuously, and serves
 // decisions from the samples.
 //
-// [Source.Set] sets the metrics of an object to read, [Source.Follow] the pods. Pods are scraped only at their own
+// [Source.Set] sets the metrics of an object to read, [Source.Follow] the pods: the target's, or others of its namespace,
+// whose values [Source.Total] makes one. Pods are scraped only at their own
 // addresses, all of an object's up to a budget, beyond it a sample of them (package sample). The metrics of one object
 // that are on the same page are read with one request.
 //

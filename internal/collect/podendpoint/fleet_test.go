@@ -228,7 +228,7 @@ func (f *fleet) look(q *query, v *View) error {
 		specs = append(specs, sources.Spec{PodEndpoint: q.Spec})
 	}
 	f.set(q.Key, specs)
-	f.source.Follow(q.Key, q.Pods)
+	f.source.Follow(q.Key, q.Spec.Pods, q.Pods)
 	return f.latest(q, v)
 }
 

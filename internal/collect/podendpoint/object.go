@@ -105,7 +105,8 @@ func (o *object) reportingLocked() int {
 }
 
 func (m *wanted) newHistory() counter.History {
-	config := counter.Config{Kind: counter.Gauge, IsAbsentZero: m.spec.IsNullZero, Window: m.window()}
+	config := counter.Config{Kind: counter.Gauge, IsAbsentZero: m.spec.IsNullZero, Aggregate: m.spec.Aggregate,
+		Window: m.window()}
 	if m.spec.IsRate {
 		config.Kind = counter.Rate
 	}

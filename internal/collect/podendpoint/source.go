@@ -98,6 +98,8 @@ type Source struct {
 	client  *fetch.Client
 	// calls pools the state of running scrapes, scratches their buffers from the response on.
 	calls, scratches sync.Pool
+	// views pools the views of Total.
+	views sync.Pool
 	// sampled is called after each scrape with new samples.
 	sampled func(Sampled)
 	budget  budget
@@ -127,6 +129,7 @@ func New(config Config) (*Source, error) {
 		client: fetch.New(fetch.Config{Timeout: config.Timeout, MaxBytes: page.DefaultMaxBytes,
 			MaxLargeBytes: maxLargeBytes, MaxOpen: maxOpen()}),
 		scratches: sync.Pool{New: func() any { return newScratch() }},
+		views:     sync.Pool{New: func() any { return &View{} }},
 		sampled:   func(Sampled) {},
 	}
 	s.wanted = subscriptions.New(subscriptions.Config[sources.PodEndpoint, *wanted]{
@@ -158,11 +161,12 @@ func (s *Source) Run(ctx context.Context, sampled func(Sampled)) {
 	s.metrics.reset()
 }
 
-// Set makes the source read these metrics of the object's pods, and no others of it. Follow sets the pods.
+// Set makes the source read these metrics of the object, and no others of it. Follow sets the pods.
 func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.wanted.Set(key, specs) }
 
-// Follow makes the source scrape these pods for the object, as far as they have pages and the budget allows.
-func (s *Source) Follow(key observe.Key, pods []*observe.Pod) {
+// Follow makes the source scrape these pods for the object's metrics of this set, as far as they have pages and the
+// budget allows.
+func (s *Source) Follow(key observe.Key, set sources.PodSet, pods []*observe.Pod) {
 	s.mu.Lock()
 	o := s.objects[key]
 	s.mu.Unlock()
@@ -173,7 +177,9 @@ func (s *Source) Follow(key observe.Key, pods []*observe.Pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range o.pages {
-		p.follow(now, pods)
+		if p.place.Pods == set {
+			p.follow(now, pods)
+		}
 	}
 }
 

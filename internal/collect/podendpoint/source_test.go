@@ -440,7 +440,7 @@ func TestReadIsNoSubscription(t *testing.T) {
 		if err := f.latest(q, &View{}); !errors.Is(err, ErrStarting) {
 			t.Error(err)
 		}
-		f.source.Follow(q.Key, q.Pods)
+		f.source.Follow(q.Key, sources.PodSet{}, q.Pods)
 		<-time.After(5 * time.Second)
 		if n := len(f.times("pod-0")); n > 0 {
 			t.Errorf("%d requests", n)

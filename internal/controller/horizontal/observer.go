@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // observer reads the inputs of a decision.
@@ -130,14 +131,17 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		}
 	}
 	if p.record.ownSpecs.HasPods() {
-		o.reader.Own.Follow(p.autoscaler.Key(), p.pods)
+		o.reader.Own.Follow(p.autoscaler.Key(), sources.PodSet{}, p.pods)
+	}
+	if p.autoscaler.IsWorkload() {
+		o.observeOthers(p)
 	}
 	if o.readsNodes(p) {
 		o.reader.SetPods(p.autoscaler.Key(), p.pods)
 	}
 	p.metrics = readings.Decision{
 		Autoscaler: p.autoscaler, Policy: &p.policy, Own: p.record.ownSpecs,
-		Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
+		Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods, Others: p.scratch.others,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
 		AsUpstream: p.purpose != toAct,
 	}

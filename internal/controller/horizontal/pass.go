@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -72,7 +73,17 @@ func (p *pass) comparePeriodically() {
 // scratch has the buffers of a decision while it is made. Decisions share them one after the other.
 type scratch struct {
 	pods     []*observe.Pod
+	others   []readings.OtherPods
 	readings readings.Scratch
+}
+
+// otherPods returns buffers for the pods of this many metrics that are not the target's.
+func (s *scratch) otherPods(metrics int) []readings.OtherPods {
+	s.others = slices.Grow(s.others[:0], metrics)[:metrics]
+	for i := range s.others {
+		s.others[i].Pods, s.others[i].Err = s.others[i].Pods[:0], nil
+	}
+	return s.others
 }
 
 type scratchPool struct{ pool sync.Pool }
@@ -88,6 +99,9 @@ func (s *scratchPool) acquire(p *pass) {
 func (s *scratchPool) release(p *pass) {
 	// Pointers in the buffers would keep removed HPAs and pods alive.
 	clear(p.scratch.pods)
+	for i := range p.scratch.others {
+		clear(p.scratch.others[i].Pods)
+	}
 	p.scratch.readings.Reset()
 	s.pool.Put(p.scratch)
 	p.scratch = nil

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -52,8 +53,11 @@ type owned struct {
 	// are active.
 	ownSpecs     readings.Specs
 	isSubscribed bool
-	from         observehorizontal.Autoscaler
-	options      observehorizontal.Options
+	// others has the selectors of pods that are not the target's, by the metrics of ownSpecs; nil for other metrics. Those
+	// of Services change with the Services.
+	others  []*podindex.Selector
+	from    observehorizontal.Autoscaler
+	options observehorizontal.Options
 	// isReleased is set once the pods and metrics of an object that another controller acts on are no longer watched.
 	isReleased bool
 	// past is the state of the backfill.
@@ -68,7 +72,7 @@ func (o *owned) policyOf(
 	isMade := o.from.ObjectMeta != nil
 	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, autoscaler) {
 		o.policy, o.ownSpecs, o.refusal = observehorizontal.PolicyOf(autoscaler, options)
-		o.options = options
+		o.options, o.others = options, nil
 		shareTimeZones(&o.policy)
 	}
 	o.from = autoscaler

@@ -31,7 +31,7 @@ func TestEndpointsOfAllPods(t *testing.T) {
 			p.Ready, p.StartTime, p.ReadyTransition = metric.ReadyTrue, noon.Add(-time.Hour), noon.Add(-time.Hour)
 		}
 		for i := range s.policy.Metrics {
-			if spec := &s.policy.Metrics[i]; spec.Type.IsPerPod() {
+			if spec := &s.policy.Metrics[i]; spec.IsPerPod() {
 				spec.Type, spec.Name, spec.Target.Type = source.Pods, "requests", source.AverageValue
 				s.observation.Readings[i].Requests = nil
 			}

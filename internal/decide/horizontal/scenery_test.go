@@ -204,7 +204,7 @@ func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Re
 		return metric.Reading{Empty: true}
 	}
 	var r metric.Reading
-	if !spec.Type.IsPerPod() {
+	if !spec.IsPerPod() {
 		for _, v := range values {
 			if target, isTarget := strings.CutPrefix(v, "target="); isTarget {
 				r.TargetMilli = s.milli(target)

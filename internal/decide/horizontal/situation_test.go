@@ -282,7 +282,7 @@ func (m maker) values(spec *source.Spec, pods int) metric.Reading {
 	switch {
 	case spec.Type == source.PodEndpoint:
 		return m.endpoint(pods)
-	case spec.Type.HasValueWithoutPods():
+	case spec.HasValueWithoutPods():
 		return m.total(spec)
 	default:
 		return m.perPod(pods)

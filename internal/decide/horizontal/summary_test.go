@@ -243,7 +243,7 @@ func (of *said) played() situation {
 
 // isOneTotal reports whether the only metric asks for the same whatever the count is.
 func isOneTotal(s *situation) bool {
-	return len(s.policy.Metrics) == 1 && s.policy.Metrics[0].Type.HasValueWithoutPods() &&
+	return len(s.policy.Metrics) == 1 && s.policy.Metrics[0].HasValueWithoutPods() &&
 		s.policy.Metrics[0].Target.Type == source.AverageValue && s.policy.Tolerance == metric.Tolerance{}
 }
 
@@ -438,7 +438,7 @@ func checkLoad(t *testing.T, of *said) {
 	}
 	for i := range of.decision.Metrics {
 		r, spec := &of.decision.Metrics[i], &of.policy.Metrics[i]
-		isDivided := spec.Target.Type == source.AverageValue && (spec.IsRate || !spec.Type.IsPerPod())
+		isDivided := spec.Target.Type == source.AverageValue && (spec.IsRate || !spec.IsPerPod())
 		if r.Failure == nil && r.Ratio > 1 && spec.Name != source.CPU && !isDivided {
 			t.Errorf("a pod's %s of type %s may stay as it is", spec.Name, spec.Type)
 		}

@@ -109,13 +109,13 @@ func surgeText(spec *source.Spec, s *surge.Result) string {
 
 func (r *Result) valueText(spec *source.Spec, result *metric.Result) string {
 	switch {
-	case !spec.Type.IsPerPod() && spec.Target.Type == source.AverageValue && r.Decision.Current == 0:
+	case !spec.IsPerPod() && spec.Target.Type == source.AverageValue && r.Decision.Current == 0:
 		return amount(spec, result.Total) + " in total"
 	case spec.Target.Type == source.Utilization:
 		return fmt.Sprintf("%d%% of the requests, average %s", result.Percent, amount(spec, result.Milli))
 	case spec.Target.Type == source.Value:
 		return amount(spec, result.Milli)
-	case !spec.Type.IsPerPod():
+	case !spec.IsPerPod():
 		return amount(spec, result.Milli) + " per replica"
 	default:
 		return "average " + amount(spec, result.Milli)
@@ -223,7 +223,7 @@ func namesText(names []string, all bool) string {
 
 func proposalText(spec *source.Spec, result *metric.Result) string {
 	text := strconv.Itoa(int(result.Replicas))
-	whole := !spec.Type.IsPerPod()
+	whole := !spec.IsPerPod()
 	switch {
 	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)

@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -43,7 +44,8 @@ func (m ownMetric) readFrom() string {
 		if path == "" {
 			path = plimsollv1alpha1.DefaultPath
 		}
-		return fmt.Sprintf("%s://POD:%s%s of each pod", strings.ToLower(string(scheme)), e.Port.String(), path)
+		return fmt.Sprintf("%s://POD:%s%s of %s", strings.ToLower(string(scheme)), e.Port.String(), path,
+			exposedBy(e, m.Policy.Metrics[m.i].OtherPods))
 	case spec.Prometheus != nil:
 		return prometheusText(spec.Prometheus)
 	case spec.Scaler != nil:
@@ -51,6 +53,21 @@ func (m ownMetric) readFrom() string {
 	default:
 		return spec.ExternalScaler.ScalerAddress
 	}
+}
+
+// exposedBy is whose pods are read, and how their values become one if that is not by summing those of each pod's series.
+func exposedBy(e *plimsollv1alpha1.PodEndpointMetricSource, others string) string {
+	text := "each pod"
+	switch {
+	case e.Service != "":
+		text += " of " + others
+	case others != "":
+		text += " with " + strings.TrimPrefix(others, "pods ")
+	}
+	if by := e.Aggregate; others != "" || by != "" && by != plimsollv1alpha1.SumAggregate {
+		text += ", " + string(cmp.Or(by, plimsollv1alpha1.SumAggregate))
+	}
+	return text
 }
 
 // prometheusText is the server, and what decides about its answer.

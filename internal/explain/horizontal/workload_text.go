@@ -266,7 +266,7 @@ func (r workload) isActivityUnknown() bool {
 	for i := range r.Policy.Metrics {
 		result := &r.Decision.Metrics[i]
 		isRead := !result.Pending && result.Failure == nil || result.Activity != metric.ActivityUnknown
-		if r.Policy.Metrics[i].Type.HasValueWithoutPods() && !isRead {
+		if r.Policy.Metrics[i].HasValueWithoutPods() && !isRead {
 			return true
 		}
 	}
@@ -275,7 +275,7 @@ func (r workload) isActivityUnknown() bool {
 
 func (r workload) hasActivation() bool {
 	for i := range r.Policy.Metrics {
-		if r.Policy.Metrics[i].Type.HasValueWithoutPods() {
+		if r.Policy.Metrics[i].HasValueWithoutPods() {
 			return true
 		}
 	}

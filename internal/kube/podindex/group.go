@@ -59,6 +59,10 @@ func pinOf(selector labels.Selector) *label {
 type namespace struct {
 	pods   map[string]*member
 	groups map[observe.Key]*group
+	// others has the groups of pods that objects read beside those of their targets, by the texts of their selectors, and
+	// reads has the selectors of each of these objects.
+	others map[string]*group
+	reads  map[observe.Key][]*Selector
 	// pinned finds groups by a label that their selector requires; unpinned holds those that require none.
 	pinned   map[label][]*group
 	unpinned []*group
@@ -74,6 +78,19 @@ func (ns *namespace) add(g *group) {
 	if g.selector.owner != 0 {
 		ns.byOwner++
 	}
+	ns.link(g)
+}
+
+func (ns *namespace) drop(g *group) {
+	delete(ns.groups, g.object)
+	if g.selector.owner != 0 {
+		ns.byOwner--
+	}
+	ns.unlink(g)
+}
+
+// link makes candidates find the group.
+func (ns *namespace) link(g *group) {
 	if pin := g.selector.pin; pin != nil {
 		ns.pinned[*pin] = append(ns.pinned[*pin], g)
 		return
@@ -81,13 +98,10 @@ func (ns *namespace) add(g *group) {
 	ns.unpinned = append(ns.unpinned, g)
 }
 
-func (ns *namespace) drop(g *group) {
+// unlink removes the group, and its pods from it.
+func (ns *namespace) unlink(g *group) {
 	for len(g.pods) > 0 {
 		g.pods[len(g.pods)-1].leave(g)
-	}
-	delete(ns.groups, g.object)
-	if g.selector.owner != 0 {
-		ns.byOwner--
 	}
 	pin := g.selector.pin
 	if pin == nil {
@@ -126,10 +140,13 @@ func (ns *namespace) candidates(pod *observe.Pod) func(yield func(*group) bool) 
 	}
 }
 
-// group has the pods that one object's selector selects.
+// group has the pods that one object's selector selects, or, if isOthers, pods that several objects read beside those
+// of their targets: readers instead of object.
 type group struct {
 	index    *Index
 	object   observe.Key
+	isOthers bool
+	readers  []observe.Key
 	selector *Selector
 	// pods are in the order of their names.
 	pods []*member
@@ -245,17 +262,49 @@ func (m *member) count(g *group, change int) {
 	}
 }
 
-// objects appends the objects of the pod, each once.
-func (m *member) objects(dst []observe.Key) []observe.Key {
-	before := len(dst)
-	for _, g := range m.groups {
-		known := false
-		for _, object := range dst[:before] {
-			known = known || object == g.object
-		}
-		if !known {
-			dst = append(dst, g.object)
-		}
+// appendPods appends the group's pods in the order of their names.
+func (g *group) appendPods(dst []*observe.Pod) []*observe.Pod {
+	dst = slices.Grow(dst, len(g.pods))
+	for _, m := range g.pods {
+		dst = append(dst, m.pod)
 	}
 	return dst
+}
+
+// objects returns the objects of the pod, and those that read it beside their targets' pods.
+func (m *member) objects() []observe.Key { return (&changes{m.groups}).objects() }
+
+// changes are groups whose pods have changed.
+type changes struct{ groups []*group }
+
+// add adds the groups of a pod, each once.
+func (c *changes) add(m *member) {
+	before := len(c.groups)
+	for _, g := range m.groups {
+		if !slices.Contains(c.groups[:before], g) {
+			c.groups = append(c.groups, g)
+		}
+	}
+}
+
+// objects returns the objects of the groups. One that has or reads a pod in several ways may be there more than once.
+func (c *changes) objects() (all []observe.Key) {
+	for _, g := range c.groups {
+		if g.isOthers {
+			all = append(all, g.readers...)
+		} else {
+			all = append(all, g.object)
+		}
+	}
+	return all
+}
+
+// owners returns the objects to whose targets the pod belongs.
+func (m *member) owners() (all []observe.Key) {
+	for _, g := range m.groups {
+		if !g.isOthers {
+			all = append(all, g.object)
+		}
+	}
+	return all
 }

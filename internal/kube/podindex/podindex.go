@@ -5,7 +5,6 @@ package podindex
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
@@ -64,11 +63,11 @@ func (x *Index) Put(pod *observe.Pod) []observe.Key {
 		if !matters {
 			return nil
 		}
-		return m.objects(nil)
+		return m.objects()
 	}
-	var changed []observe.Key
+	var changed changes
 	if ok {
-		changed = m.objects(nil)
+		changed.add(m)
 		m.leaveAll()
 		ns.determine(m)
 		m.pod = pod
@@ -77,7 +76,8 @@ func (x *Index) Put(pod *observe.Pod) []observe.Key {
 		ns.pods[pod.Name] = m
 	}
 	ns.assign(m)
-	return m.objects(changed)
+	changed.add(m)
+	return changed.objects()
 }
 
 // Remove forgets a pod, and returns the objects that it belonged to.
@@ -87,7 +87,7 @@ func (x *Index) Remove(namespace, name string) []observe.Key {
 	ns := x.namespaceLocked(namespace)
 	var changed []observe.Key
 	if m, ok := ns.pods[name]; ok {
-		changed = m.objects(nil)
+		changed = m.objects()
 		m.leaveAll()
 		ns.determine(m)
 		delete(ns.pods, name)
@@ -142,6 +142,7 @@ func (x *Index) Delete(object observe.Key) {
 	if g, ok := ns.groups[object]; ok {
 		ns.drop(g)
 	}
+	ns.dropReads(object)
 	x.tidyLocked(object.Namespace)
 }
 
@@ -157,20 +158,16 @@ func (x *Index) AppendPods(dst []*observe.Pod, object observe.Key) []*observe.Po
 	if g == nil {
 		return dst
 	}
-	dst = slices.Grow(dst, len(g.pods))
-	for _, m := range g.pods {
-		dst = append(dst, m.pod)
-	}
-	return dst
+	return g.appendPods(dst)
 }
 
-// Of returns the objects that the pod belongs to.
+// Of returns the objects to whose targets the pod belongs.
 func (x *Index) Of(namespace, name string) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if ns, ok := x.namespaces[namespace]; ok {
 		if m, ok := ns.pods[name]; ok {
-			return m.objects(nil)
+			return m.owners()
 		}
 	}
 	return nil
@@ -207,6 +204,7 @@ func (x *Index) namespaceLocked(name string) *namespace {
 	if !ok {
 		ns = &namespace{
 			pods: map[string]*member{}, groups: map[observe.Key]*group{}, pinned: map[label][]*group{}, owners: x.owners,
+			others: map[string]*group{}, reads: map[observe.Key][]*Selector{},
 		}
 		x.namespaces[name] = ns
 	}
@@ -214,7 +212,7 @@ func (x *Index) namespaceLocked(name string) *namespace {
 }
 
 func (x *Index) tidyLocked(name string) {
-	if ns := x.namespaces[name]; len(ns.pods) == 0 && len(ns.groups) == 0 {
+	if ns := x.namespaces[name]; len(ns.pods)+len(ns.groups)+len(ns.reads) == 0 {
 		delete(x.namespaces, name)
 	}
 }

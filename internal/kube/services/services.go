@@ -1,4 +1,4 @@
-// Package services finds the pods behind a port of a Service.
+// Package services finds the pods behind a port of a Service, and the selectors of Services.
 //
 // It reads the Service's selector and ports, and the pods. It ignores all other ways from a Service to an address:
 // EndpointSlices and Endpoints, which an author may point at another namespace, cluster IPs, external names, and DNS.
@@ -116,11 +116,8 @@ func (r *Resolver) addressesOf(service *corev1.ServiceSpec, namespace string, po
 }
 
 func targetOf(service *corev1.ServiceSpec, port uint16) (intstr.IntOrString, error) {
-	switch {
-	case service.Type == corev1.ServiceTypeExternalName:
-		return intstr.IntOrString{}, errors.New("it is of type ExternalName, which may name any server")
-	case len(service.Selector) == 0:
-		return intstr.IntOrString{}, errors.New("it has no selector")
+	if err := refusal(service); err != nil {
+		return intstr.IntOrString{}, err
 	}
 	for i := range service.Ports {
 		p := &service.Ports[i]

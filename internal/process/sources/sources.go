@@ -116,7 +116,14 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 	if err != nil {
 		return own.Sources{}, err
 	}
-	return own.Sources{Start: nodes.start, Pods: pods, Prometheus: queries, Scalers: scalers}, nil
+	selectors := services.NewSelectors(cluster.Client)
+	start := func(ctx context.Context) {
+		nodes.start(ctx)
+		go selectors.Run(ctx)
+	}
+	return own.Sources{
+		Start: start, Pods: pods, Prometheus: queries, Scalers: scalers, ServiceSelector: selectors.Of,
+	}, nil
 }
 
 // scalers returns the server of metrics of type Scaler, and all servers that objects may use, that one among them.

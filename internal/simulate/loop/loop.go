@@ -119,17 +119,17 @@ func (d *decider) ask(i int) {
 	r, now := d.begin(i), d.World.Time(d.World.Now())
 	stats := d.World.Stats()
 	r.Asked = now
-	switch d.Policy.Metrics[i].Type {
-	case source.Pods:
+	switch spec := &d.Policy.Metrics[i]; {
+	case spec.Type == source.Pods:
 		for _, p := range d.World.Pods() {
 			s, runs := p.Stats()
 			r.Samples = append(r.Samples, metric.Sample{Present: runs,
 				Milli: milli(s.ServedPerSecond), At: now, Window: time.Minute})
 		}
 		r.Empty = len(r.Samples) == 0
-	case source.Object, source.Prometheus:
+	case spec.Type == source.Object, spec.Type == source.Prometheus, spec.OtherPods != "" && spec.IsRate:
 		r.Series, r.At = append(r.Series, milli(stats.OfferedPerSecond)), now
-	case source.ExternalScaler, source.Scaler:
+	case spec.Type.ReportsActivity():
 		r.Series, r.At, r.Activity = append(r.Series, milli(stats.QueueLength)), now, d.activity()
 	default:
 		r.Series, r.At = append(r.Series, milli(stats.QueueLength)), now

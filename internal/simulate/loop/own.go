@@ -22,9 +22,9 @@ type Ask struct {
 // pushDelay is how often it is looked whether a scaler has something to report.
 const pushDelay = time.Second
 
-// isAsked reports whether Plimsoll asks a server or a scaler for the metric.
+// isAsked reports whether Plimsoll asks a server, a scaler or pods in front of the workload for the metric.
 func isAsked(spec *source.Spec) bool {
-	return spec.Type == source.Prometheus || spec.Type.ReportsActivity()
+	return spec.Type == source.Prometheus || spec.Type.ReportsActivity() || spec.OtherPods != ""
 }
 
 // activity is a scaler's response: it is active while requests arrive or wait.

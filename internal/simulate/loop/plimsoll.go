@@ -100,7 +100,7 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	for i := range c.Policy.Metrics {
 		spec := &c.Policy.Metrics[i]
 		p.readsKubelets = p.readsKubelets || isResource(spec)
-		p.readsPages = p.readsPages || spec.Type == source.PodEndpoint
+		p.readsPages = p.readsPages || spec.IsPodEndpoint()
 	}
 	for i := range p.groups {
 		g := &p.groups[i]
@@ -298,7 +298,7 @@ func (p *Plimsoll) observe(asks bool) {
 		case isResource(spec):
 			p.observeResource(i, unknown, asks)
 			continue
-		case spec.Type == source.PodEndpoint:
+		case spec.IsPodEndpoint():
 			p.observeEndpoint(p.begin(i), spec)
 			continue
 		case isAsked(spec):

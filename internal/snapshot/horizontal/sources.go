@@ -21,9 +21,13 @@ import (
 // awaited, as for other metrics.
 type SourceReading struct {
 	MetricIndex int `json:"metricIndex"`
-	// Values are a server's, and Time is when they were measured.
+	// Values are a server's, or the one of pods that are not the target's. Time is when they were measured.
 	Values []resource.Quantity `json:"values,omitempty"`
 	Time   time.Time           `json:"time,omitzero"`
+	// IsLeast is true if the value is the least that it can be, as some of the pods have none. Incomplete says why; it is
+	// empty if they will have one within seconds.
+	IsLeast    bool   `json:"isLeast,omitempty"`
+	Incomplete string `json:"incomplete,omitempty"`
 	// Target is the external scaler's own, and Activity its report.
 	Target   *resource.Quantity `json:"target,omitempty"`
 	Activity string             `json:"activity,omitempty"`
@@ -75,7 +79,9 @@ func sourceReadingOf(i int, r *metric.Reading, pods []metric.Pod) *SourceReading
 	if len(r.Series)+len(r.Samples) == 0 && r.TargetMilli == 0 && r.Activity == metric.ActivityUnknown {
 		return nil
 	}
-	saved := &SourceReading{MetricIndex: i, Time: r.At.Round(0)}
+	saved := &SourceReading{
+		MetricIndex: i, Time: r.At.Round(0), IsLeast: r.IsLeast, Incomplete: r.Incomplete,
+	}
 	for _, milli := range r.Series {
 		saved.Values = append(saved.Values, *resource.NewMilliQuantity(milli, resource.DecimalSI))
 	}
@@ -134,14 +140,14 @@ func (a *answers) ownReading(i int) metric.Reading {
 	if r == nil {
 		return metric.Reading{Empty: true}
 	}
-	read := metric.Reading{At: r.Time, Activity: r.activity()}
+	read := metric.Reading{At: r.Time, Activity: r.activity(), IsLeast: r.IsLeast, Incomplete: r.Incomplete}
 	if r.Target != nil {
 		read.TargetMilli = observe.Milli(r.Target, mode)
 	}
 	for i := range r.Values {
 		read.Series = append(read.Series, observe.Milli(&r.Values[i], mode))
 	}
-	if a.policy.Metrics[i].Type.IsPerPod() {
+	if a.policy.Metrics[i].IsPerPod() {
 		a.addPods(r, &read, mode)
 		return read
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/points"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // The limits of one history.
@@ -35,6 +36,8 @@ type Config struct {
 	// IsAbsentZero makes a page without the metric count as 0, and a gauge with NaN as absent: the quantile of a summary
 	// without observations is NaN.
 	IsAbsentZero bool
+	// Aggregate is how the values of a gauge's series become one. The increments of counters are summed.
+	Aggregate sources.Aggregate
 	// Window is the longest window of an average, if it is longer than the stable window.
 	Window time.Duration
 }
@@ -86,7 +89,7 @@ type History struct {
 	// monotonic clock, so that setting the clock falsifies nothing. confirmed is the time of the last page, which may
 	// repeat the newest timestamp.
 	newest, confirmed time.Time
-	// points holds the gauges' sum, or the sum of all increments.
+	// points holds the gauges' value, or the sum of all increments.
 	points points.History[float64]
 	// ageMillis is from the first page to the newest, and steps are when the counters grew in between.
 	ageMillis int64
@@ -108,14 +111,8 @@ func (h *History) Add(now, at time.Time, values []Value) Outcome {
 		values = slices.DeleteFunc(values, func(v Value) bool { return math.IsNaN(v.Value) || math.IsInf(v.Value, 0) })
 	}
 	values = unique(values)
-	sum := 0.0
-	for i := range values {
-		if !(values[i].Value >= 0) {
-			return Refused
-		}
-		sum += values[i].Value
-	}
-	if math.IsInf(sum, 0) {
+	sum, isFine := h.config.combine(values)
+	if !isFine {
 		return Refused
 	}
 	h.confirmed = now
@@ -148,6 +145,26 @@ func (h *History) Add(now, at time.Time, values []Value) Outcome {
 		h.steps.add(h.ageMillis, sum, increment > 0)
 	}
 	return Continued
+}
+
+// combine returns one value of those of a page; ok is false if one of them is negative or no finite number.
+func (c *Config) combine(values []Value) (one float64, ok bool) {
+	most := 0.0
+	for i := range values {
+		if !(values[i].Value >= 0) {
+			return 0, false
+		}
+		one, most = one+values[i].Value, max(most, values[i].Value)
+	}
+	switch {
+	case math.IsInf(one, 0):
+		return 0, false
+	case c.Kind == Gauge && c.Aggregate == sources.Max:
+		return most, true
+	case c.Kind == Gauge && c.Aggregate == sources.Average && len(values) > 0:
+		return one / float64(len(values)), true
+	}
+	return one, true
 }
 
 func (h *History) begin(value float64) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -333,6 +334,35 @@ func TestTimestamps(t *testing.T) {
 		}
 		if h.Add(now.Add(time.Second), at, nil) != counter.Absent || !h.Confirmed().Equal(now) {
 			t.Errorf("%d: a page without the metric confirms it", kind)
+		}
+	}
+}
+
+// TestAggregate: the values of a gauge's series become one; the increments of counters are summed whatever is asked.
+func TestAggregate(t *testing.T) {
+	for by, want := range map[sources.Aggregate]int64{sources.Sum: 9000, sources.Average: 3000, sources.Max: 5000} {
+		h := counter.New(counter.Config{Aggregate: by})
+		h.Add(noon, noon, values(5, 1, 3))
+		if s := h.Average(window); s.Milli != want {
+			t.Errorf("%s: %+v, want %d", by, s, want)
+		}
+		h = counter.New(counter.Config{Kind: counter.Rate, Aggregate: by})
+		for second := range 10 {
+			at := noon.Add(time.Duration(second) * time.Second)
+			h.Add(at, at, values(5*float64(second), float64(second), 3*float64(second)))
+		}
+		if s := h.Average(window); s.Milli != 9000 {
+			t.Errorf("%s of rates: %+v", by, s)
+		}
+	}
+	for _, by := range []sources.Aggregate{sources.Average, sources.Max} {
+		h := counter.New(counter.Config{Aggregate: by, IsAbsentZero: true})
+		h.Add(noon, noon, nil)
+		if s := h.Average(window); !s.Present || s.Milli != 0 {
+			t.Errorf("%s of nothing: %+v", by, s)
+		}
+		if got := h.Add(noon.Add(time.Second), noon.Add(time.Second), values(5, -1)); got != counter.Refused {
+			t.Errorf("%s with a negative value: %s", by, got)
 		}
 	}
 }

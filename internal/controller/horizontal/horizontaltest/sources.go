@@ -44,6 +44,9 @@ type OwnMetrics struct {
 	Followed map[observe.Key][]*observe.Pod
 	scraped  map[observe.Key]bool
 	Sample   int
+	// Others has the pods of objects that are not their targets', and OtherMilli is the value on the page of each.
+	Others     map[observe.Key][]*observe.Pod
+	OtherMilli int64
 	// UrgentPods has the pods of calls of Urgent.
 	UrgentPods []string
 	// Answer is the response of the servers.
@@ -65,8 +68,8 @@ type page struct {
 func (w *World) OwnMetrics() *OwnMetrics {
 	return &OwnMetrics{
 		w: w, pages: map[string][]page{}, Broken: map[string]bool{}, Followed: map[observe.Key][]*observe.Pod{},
-		scraped: map[observe.Key]bool{},
-		specs:   map[string]map[observe.Key][]sources.Spec{"pods": {}, "prometheus": {}, "scalers": {}},
+		scraped: map[observe.Key]bool{}, Others: map[observe.Key][]*observe.Pod{},
+		specs: map[string]map[observe.Key][]sources.Spec{"pods": {}, "prometheus": {}, "scalers": {}},
 	}
 }
 
@@ -178,6 +181,13 @@ func (o ownPods) scrape() (all []podendpoint.Sampled) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
+	for key, pods := range o.Others {
+		for _, p := range pods {
+			if !o.Broken[p.Name] {
+				all = append(all, podendpoint.Sampled{Key: key, At: now, Before: now.Add(-time.Second), Reporting: len(pods)})
+			}
+		}
+	}
 	for key, pods := range o.Followed {
 		o.scraped[key] = true
 		var answering []*observe.Pod
@@ -205,13 +215,39 @@ func (*ownView) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { retu
 func (o ownPods) Set(key observe.Key, specs []sources.Spec) {
 	o.setSpecs("pods", key, specs)
 	if len(specs) == 0 {
-		o.Change(func() { delete(o.Followed, key); delete(o.scraped, key) })
+		o.Change(func() { delete(o.Followed, key); delete(o.scraped, key); delete(o.Others, key) })
 	}
 }
 
 // Follow implements own.Pods.
-func (o ownPods) Follow(key observe.Key, pods []*observe.Pod) {
-	o.Change(func() { o.Followed[key] = slices.Clone(pods) })
+func (o ownPods) Follow(key observe.Key, set sources.PodSet, pods []*observe.Pod) {
+	if set.IsTarget() {
+		o.Change(func() { o.Followed[key] = slices.Clone(pods) })
+	} else {
+		o.Change(func() { o.Others[key] = slices.Clone(pods) })
+	}
+}
+
+// Total implements own.Pods: each of the other pods that are not broken has the same value.
+func (o ownPods) Total(
+	now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod,
+) sources.Answer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	answer, known := sources.Answer{At: now}, 0
+	for _, p := range pods {
+		if !o.Broken[p.Name] && p.IsReady() {
+			known++
+		}
+	}
+	switch {
+	case len(pods) == 0:
+		answer.Err = errors.New("no pod of the namespace matches " + spec.Pods.SelectorText())
+	case known < len(pods):
+		answer.IsLeast, answer.Incomplete = true, fmt.Sprintf("%d of %d pods have no value", len(pods)-known, len(pods))
+	}
+	answer.Series = []float64{float64(o.OtherMilli) * float64(known) / 1000}
+	return answer
 }
 
 // Latest implements own.Pods.

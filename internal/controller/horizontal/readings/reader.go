@@ -127,7 +127,8 @@ func (r *Reader) readOwn(d *Decision, q *collection) {
 	if d.Own == nil {
 		return
 	}
-	r.Own.Latest(time.Now(), &own.Query{Key: d.Autoscaler.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
+	of := own.Query{Key: d.Autoscaler.Key(), Specs: d.Own, Pods: d.Pods, Others: d.Others}
+	r.Own.Latest(time.Now(), &of, &d.Scratch.own)
 	for i := range d.Own {
 		q.known[i] = q.known[i] || d.Own.Has(i)
 	}

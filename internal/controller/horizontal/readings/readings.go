@@ -49,6 +49,8 @@ type (
 	Sources = own.Sources
 	// Specs has the subscriptions to such metrics of an object.
 	Specs = own.Specs
+	// OtherPods are pods of a metric that are not the target's.
+	OtherPods = own.OtherPods
 	// OwnWatch has the callbacks for new values of them.
 	OwnWatch = own.Watch
 	// NodeSampled is a scrape of a node.
@@ -217,8 +219,10 @@ type Decision struct {
 	// Selector and Pods are those of the target.
 	Selector string
 	Pods     []*observe.Pod
-	Record   *Record
-	Scratch  *Scratch
+	// Others has the pods of metrics that are not of the target's pods.
+	Others  []OtherPods
+	Record  *Record
+	Scratch *Scratch
 	// Start is when the decision began to observe.
 	Start time.Time
 	// Trigger is the cause of the decision. A periodic one requests all metrics again.

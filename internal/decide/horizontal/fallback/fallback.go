@@ -93,7 +93,7 @@ func (f *Failures) Update(in *Input, r *Result) {
 
 // isMeasured reports whether the metric can have values: without pods those of the pods have none.
 func (in *Input) isMeasured(i int) bool {
-	return in.Current > 0 || in.Specs[i].Type.HasValueWithoutPods()
+	return in.Current > 0 || in.Specs[i].HasValueWithoutPods()
 }
 
 func (f *Failures) update(in *Input, i int, r *Result) {

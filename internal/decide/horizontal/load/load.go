@@ -88,7 +88,7 @@ func (in *Input) pods(i int) (pods float64, ok bool) {
 	if r.Failure != nil || r.Pending {
 		return 0, false
 	}
-	if in.Specs[i].Type.IsPerPod() {
+	if in.Specs[i].IsPerPod() {
 		var carrying int
 		if carrying, ok = in.carrying(r); !ok {
 			return 0, false

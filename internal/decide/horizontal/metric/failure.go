@@ -25,8 +25,7 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	case spec.Target.Type == "":
 		return spec.Type.NoTarget()
 	case reading.Error != "":
-		return spec.Before(c.Namespace) + fmt.Sprintf("unable to fetch metrics from %s: %s", spec.Type.Origin(),
-			reading.Error)
+		return unread(spec, c, reading.Error)
 	case reading.Empty:
 		return spec.Before(c.Namespace) + fmt.Sprintf("no metrics returned from %s", spec.Type.Origin())
 	case spec.IsOwnTarget && reading.TargetMilli <= 0:
@@ -41,10 +40,14 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	return ""
 }
 
+func unread(spec *source.Spec, c *Context, why string) string {
+	return spec.Before(c.Namespace) + fmt.Sprintf("unable to fetch metrics from %s: %s", spec.Type.Origin(), why)
+}
+
 // fits reports whether the reading has the elements that the calculation indexes. If not, the collector has a defect,
 // and the metric fails instead of causing a panic.
 func fits(spec *source.Spec, reading *Reading, c *Context) bool {
-	if !spec.Type.IsPerPod() {
+	if !spec.IsPerPod() {
 		return len(reading.Series) > 0
 	}
 	withRequests := len(reading.Requests) > 0 || spec.Target.Type == source.Utilization

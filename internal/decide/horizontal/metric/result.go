@@ -139,7 +139,7 @@ func compute(spec *source.Spec, reading *Reading, c *Context, room []Group, r *R
 	if text := sourceError(spec, reading, c); text != "" {
 		return text
 	}
-	if !spec.Type.IsPerPod() {
+	if !spec.IsPerPod() {
 		return fromTotal(spec, reading, c, r)
 	}
 	p := perPod{

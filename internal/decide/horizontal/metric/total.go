@@ -8,6 +8,19 @@ import (
 
 // fromTotal evaluates a metric that is one value for the whole target, or the sum of its series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
+	text := compareTotal(spec, reading, c, r)
+	if text != "" || !reading.IsLeast || r.Replicas >= c.SpecReplicas && r.Total > spec.ActivationMilli {
+		return text
+	}
+	// What is not known may be all that the target has to do.
+	if reading.Incomplete != "" {
+		return unread(spec, c, reading.Incomplete)
+	}
+	*r = Result{Asked: reading.Asked, Activity: reading.Activity, Pending: true}
+	return ""
+}
+
+func compareTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
 	usage := totalOf(spec, reading.Series, c.arithmetic())
 	r.At, r.Oldest, r.Began, r.Total = reading.At, reading.At, reading.At, usage
 	target := spec.Target.Milli

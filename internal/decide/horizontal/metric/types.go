@@ -147,6 +147,10 @@ type Reading struct {
 	At time.Time
 	// Asked is when the value was requested; zero if it was not.
 	Asked time.Time
+	// IsLeast is set if Series is only the least that the value can be: some of the pods that it is computed from have no
+	// value. Incomplete says why; it is empty if they will have one within seconds.
+	IsLeast    bool
+	Incomplete string
 	// Pending is set if there are no values yet, and a request is in progress.
 	Pending bool
 	// TargetMilli is the target's value if it is not in the spec.

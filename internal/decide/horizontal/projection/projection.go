@@ -73,7 +73,7 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 // for as many replicas, or the Forecast; None if nothing does.
 func HeldUpBy(d *horizontal.Decision) (by proposal.Source, index int) {
 	for i := range d.Metrics {
-		isWithoutPods := d.Current == 0 && !d.Policy.Metrics[i].Type.HasValueWithoutPods()
+		isWithoutPods := d.Current == 0 && !d.Policy.Metrics[i].HasValueWithoutPods()
 		r := &d.Metrics[i]
 		isUnread := (r.Failure != nil || r.Pending) && !fallback.IsActive(d.Fallbacks.Active, i)
 		if isUnread && !isWithoutPods || r.Verdict == metric.NothingReady {

@@ -31,7 +31,7 @@ func (s *Sources) Append(dst []Proposal) []Proposal {
 	for i := range s.Metrics {
 		if r := &s.Metrics[i]; r.Failure == nil && !r.Pending {
 			p := Proposal{Source: Metric, Index: i, Replicas: r.Replicas}
-			if s.IsIdle && s.Specs[i].Type.HasValueWithoutPods() {
+			if s.IsIdle && s.Specs[i].HasValueWithoutPods() {
 				p.Replicas = 0
 			}
 			dst = append(dst, p)

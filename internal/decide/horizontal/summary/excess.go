@@ -77,7 +77,7 @@ func sharesLoad(spec *source.Spec) bool {
 	case spec.Target.Type == source.Value:
 		return false
 	}
-	return spec.IsRate || spec.Type.HasValueWithoutPods()
+	return spec.IsRate || spec.HasValueWithoutPods()
 }
 
 // sharesAll reports whether pods share what each metric measures that is above its target.
@@ -101,7 +101,7 @@ func mayStay(spec *source.Spec) bool {
 // reads itself, one that no longer responds counts with its last value.
 func (w *writer) countedAs(r *metric.Result) string {
 	spec := &w.Policy.Metrics[w.indexOf(r)]
-	if r.Ratio <= 1 || r.Replicas >= projection.Plain(w.Decision, r) || spec.Type == source.PodEndpoint {
+	if r.Ratio <= 1 || r.Replicas >= projection.Plain(w.Decision, r) || spec.IsPodEndpoint() {
 		return ""
 	}
 	if r.Counts.Missing == 1 {

@@ -351,7 +351,7 @@ func (w *writer) inactive() string {
 	const none = "no metric is active, and a replica comes once one is"
 	only, n := 0, 0
 	for i := range w.Policy.Metrics {
-		if w.Policy.Metrics[i].Type.HasValueWithoutPods() {
+		if w.Policy.Metrics[i].HasValueWithoutPods() {
 			only, n = i, n+1
 		}
 	}

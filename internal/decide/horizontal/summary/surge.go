@@ -70,7 +70,7 @@ func (w *writer) pastSurge() string {
 // isOnlyPerPod reports whether no other metric could have had a surge.
 func (w *writer) isOnlyPerPod(i int) bool {
 	for k := range w.Policy.Metrics {
-		if k != i && w.Policy.Metrics[k].Type.IsPerPod() {
+		if k != i && w.Policy.Metrics[k].IsPerPod() {
 			return false
 		}
 	}

@@ -17,9 +17,9 @@ func (w *writer) cause(i int) string {
 		return w.withoutContainer(i)
 	case n.Counted == 0 && n.Missing == 0 && n.Unready > 0:
 		return w.unreadyText(r, "")
-	case w.Policy.Metrics[i].Type.IsPerPod() && w.haveNoPods(r.Failure.Message):
+	case w.Policy.Metrics[i].IsPerPod() && w.haveNoPods(r.Failure.Message):
 		return "there are no pods"
-	case w.Policy.Metrics[i].Type.IsPerPod() && w.areAllPending():
+	case w.Policy.Metrics[i].IsPerPod() && w.areAllPending():
 		return w.pendingText()
 	case n.Counted == 0 && n.Missing > 0 && strings.Contains(r.Failure.Message, "did not receive metrics"):
 		return w.podsIn(r, metric.Missing, "has no sample", "have no sample")

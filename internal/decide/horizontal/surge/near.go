@@ -13,8 +13,8 @@ import (
 // target, or further. The results belong to the specs, index for index.
 func IsNear(specs []source.Spec, results []metric.Result, tolerance metric.Tolerance) bool {
 	for i := range results {
-		r, kind := &results[i], specs[i].Type
-		if r.Failure == nil && !r.Pending && kind.IsPerPod() && kind != source.Pods && r.Ratio > 1+tolerance.Up/2 {
+		r, spec := &results[i], &specs[i]
+		if r.Failure == nil && !r.Pending && spec.IsPerPod() && spec.Type != source.Pods && r.Ratio > 1+tolerance.Up/2 {
 			return true
 		}
 	}

@@ -151,7 +151,7 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 // pods: they are only of pods whose startup had ended before.
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
-	return pods > 0 && (spec.IsCPU() || spec.Type == source.PodEndpoint) &&
+	return pods > 0 && (spec.IsCPU() || spec.IsPodEndpoint()) &&
 		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil &&
 		(!in.Results[i].Pending || in.Results[i].IsStart)
 }

@@ -8,7 +8,7 @@ import (
 
 // IsSeen reports whether one of the metrics has values without pods.
 func IsSeen(specs []source.Spec) bool {
-	return slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Type.HasValueWithoutPods() })
+	return slices.ContainsFunc(specs, func(s source.Spec) bool { return s.HasValueWithoutPods() })
 }
 
 // MayBe reports whether zero replicas are an ordinary count of a WorkloadAutoscaler's target: something can end it.
@@ -28,5 +28,5 @@ func ScalesUp(specs []source.Spec, minReplicas int32, isWorkloadAutoscaler, isSc
 // IsWithoutPods reports whether a metric of a WorkloadAutoscaler has no values because there are no pods. That does not
 // count as a failure.
 func IsWithoutPods(spec *source.Spec, current int32) bool {
-	return current == 0 && !spec.Type.HasValueWithoutPods()
+	return current == 0 && !spec.HasValueWithoutPods()
 }

@@ -115,7 +115,7 @@ func active(in *Input) (index int, found bool) {
 		}
 	}
 	for _, f := range in.Fallbacks {
-		if f.Replicas > 0 && in.Specs[f.Metric].Type.HasValueWithoutPods() {
+		if f.Replicas > 0 && in.Specs[f.Metric].HasValueWithoutPods() {
 			return f.Metric, true
 		}
 	}
@@ -127,7 +127,7 @@ func isActive(spec *source.Spec, r *metric.Result) bool {
 	switch {
 	case spec.Type.ReportsActivity():
 		return r.Activity == metric.Active
-	case !spec.Type.HasValueWithoutPods() || r.Failure != nil || r.Pending:
+	case !spec.HasValueWithoutPods() || r.Failure != nil || r.Pending:
 		return false
 	default:
 		return r.Total > spec.ActivationMilli
@@ -139,7 +139,7 @@ func isActive(spec *source.Spec, r *metric.Result) bool {
 func (in *Input) isUnknown() bool {
 	for i := range in.Results {
 		r := &in.Results[i]
-		isComputed := !in.Specs[i].Type.HasValueWithoutPods() || r.Failure == nil && !r.Pending
+		isComputed := !in.Specs[i].HasValueWithoutPods() || r.Failure == nil && !r.Pending
 		if (!isComputed || in.mayBeActive(i)) && !fallback.IsActive(in.Fallbacks, i) {
 			return true
 		}
@@ -172,7 +172,7 @@ func Inactive(specs []source.Spec, results []metric.Result, mayLower bool) (best
 			continue
 		}
 		p := proposal.Proposal{Source: proposal.Metric, Index: i, MayLower: mayLower}
-		if !specs[i].Type.HasValueWithoutPods() {
+		if !specs[i].HasValueWithoutPods() {
 			p.Replicas = r.Replicas
 		}
 		best = best.Or(p)

@@ -66,6 +66,21 @@ func TestActivity(t *testing.T) {
 	}
 }
 
+// TestOtherPodsActivate: a metric of pods that are not the target's is active by its value, and wakes the target.
+func TestOtherPodsActivate(t *testing.T) {
+	specs := []source.Spec{{Type: source.PodEndpoint, OtherPods: "service gateway", ActivationMilli: 5}}
+	if !zero.MayBe(specs, 0) || zero.IsWithoutPods(&specs[0], 0) {
+		t.Error("nothing can end zero replicas")
+	}
+	for total, active := range map[int64]bool{5: false, 6: true} {
+		var since time.Time
+		in := &zero.Input{Now: noon, Specs: specs, Results: []metric.Result{{Total: total}}}
+		if r := zero.Evaluate(&zero.Settings{}, in, &since); r.IsActive != active || r.IsIdle == active {
+			t.Errorf("at %d: %+v", total, r)
+		}
+	}
+}
+
 // TestFallbackOfScaler: while a scaler does not report whether it is active, an active fallback decides it.
 func TestFallbackOfScaler(t *testing.T) {
 	for replicas, active := range map[int32]bool{0: false, 1: true} {

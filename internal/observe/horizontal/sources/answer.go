@@ -10,6 +10,10 @@ import (
 type Answer struct {
 	// Series are the values of the metric's series, in the metric's own unit.
 	Series []float64
+	// IsLeast is true if Series is only the least that the value can be. Incomplete says why; it is empty if the rest will
+	// be known within seconds.
+	IsLeast    bool
+	Incomplete string
 	// TargetMilli is the server's target, in thousandths; 0 if it has none.
 	TargetMilli int64
 	// Activity is the server's report whether there is work. It may be known although Err is set.

@@ -26,6 +26,7 @@ func Of(m *plimsollv1alpha1.MetricSpec, set *source.Spec, path *field.Path) (Spe
 			set.SelectorError, err = path.String()+"."+err.Error(), nil
 		}
 		set.SelectorText, set.Identity, set.IsRate = p.Selector.String(), p.identity(), p.IsRate
+		set.OtherPods = p.Pods.String()
 	case m.Type == plimsollv1alpha1.PrometheusMetricSourceType && m.Prometheus != nil:
 		path = path.Child("prometheus")
 		var p Prometheus

@@ -12,8 +12,10 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// PodEndpoint is a metric that each of the target's pods exposes.
+// PodEndpoint is a metric that each of the target's pods exposes, or each of some other pods.
 type PodEndpoint struct {
+	// Pods are the pods that expose it.
+	Pods PodSet
 	// PortName is the name of a container port; empty if Port is its number.
 	PortName string
 	Port     uint16
@@ -23,9 +25,11 @@ type PodEndpoint struct {
 	IsTLS       bool
 	TLS         TLS
 	Credentials Credentials
-	// Metric and Selector select the series of a page that are summed.
-	Metric   string
-	Selector Selector
+	// Metric and Selector select the series of a page, whose values become one by Aggregate. So do those of pods that are
+	// not the target's.
+	Metric    string
+	Selector  Selector
+	Aggregate Aggregate
 	// IsRate reports that the metric is a counter.
 	IsRate bool
 	// IsNullZero reports that a page without the metric counts as 0.
@@ -77,6 +81,9 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	default:
 		return PodEndpoint{}, fmt.Errorf("valueType: %q is neither Gauge nor Rate", m.ValueType)
 	}
+	if err = p.setPods(m); err != nil {
+		return PodEndpoint{}, err
+	}
 	if p.Selector, err = SelectorOf(m.Metric.Selector.AsLabelSelector()); err != nil {
 		return PodEndpoint{}, fmt.Errorf("%w: %w", errSelector, err)
 	}
@@ -108,20 +115,20 @@ func portOf(port intstr.IntOrString) (name string, number uint16, err error) {
 }
 
 func (p *PodEndpoint) identity() string {
-	return identity("PodEndpoint", p.PortName, strconv.Itoa(int(p.Port)), p.Path, strconv.FormatBool(p.IsTLS), p.Metric,
-		p.Selector.text, strconv.FormatBool(p.IsRate))
+	return identity(append([]string{"PodEndpoint", p.PortName, strconv.Itoa(int(p.Port)), p.Path,
+		strconv.FormatBool(p.IsTLS), p.Metric, p.Selector.text, strconv.FormatBool(p.IsRate)}, p.podsIdentity()...)...)
 }
 
 // Page returns the location of the metric's page, without the metric. It is comparable.
 func (p *PodEndpoint) Page() PodEndpoint {
 	return PodEndpoint{
-		PortName: p.PortName, Port: p.Port, Path: p.Path, IsTLS: p.IsTLS, TLS: p.TLS, Credentials: p.Credentials,
-		Timeout: p.Timeout,
+		Pods: p.Pods, PortName: p.PortName, Port: p.Port, Path: p.Path, IsTLS: p.IsTLS, TLS: p.TLS,
+		Credentials: p.Credentials, Timeout: p.Timeout,
 	}
 }
 
-// MaxPages is the maximum number of pages of each pod that an object's metrics may be on. Each is requested every
-// second.
+// MaxPages is the maximum number of pages that an object's metrics may be on. Each is requested every second, from each
+// pod that has it.
 const MaxPages = 10
 
 // CheckPages refuses the first metric that is on one page too many.
@@ -140,6 +147,6 @@ func CheckPages(specs []Spec, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(refused, field.OmitValueType{}, fmt.Sprintf(
-		"the metrics of type PodEndpoint are on %d pages of each pod, which differ in port, path, scheme, credentials, "+
-			"tlsConfig or timeoutSeconds: at most %d", len(pages), MaxPages))}
+		"the metrics of type PodEndpoint are on %d pages, which differ in podSelector, service, port, path, scheme, "+
+			"credentials, tlsConfig or timeoutSeconds: at most %d", len(pages), MaxPages))}
 }

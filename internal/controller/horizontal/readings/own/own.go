@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/services"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -20,14 +21,22 @@ type Specs []sources.Spec
 // Has reports whether Plimsoll reads metric i itself.
 func (s Specs) Has(i int) bool { return i < len(s) && s[i] != sources.Spec{} }
 
-// HasPods reports whether a metric comes from the pods' own endpoints.
+// HasPods reports whether a metric comes from the endpoints of the target's pods.
 func (s Specs) HasPods() bool {
 	for i := range s {
-		if s[i].PodEndpoint != nil {
+		if p := s[i].PodEndpoint; p != nil && p.Pods.IsTarget() {
 			return true
 		}
 	}
 	return false
+}
+
+// OthersOf returns the pods of metric i that are not the target's; ok is false if it has none.
+func (s Specs) OthersOf(i int) (set sources.PodSet, ok bool) {
+	if p := s[i].PodEndpoint; p != nil && !p.Pods.IsTarget() {
+		return p.Pods, true
+	}
+	return sources.PodSet{}, false
 }
 
 // Query selects the metrics of one decision.
@@ -35,6 +44,14 @@ type Query struct {
 	Key   observe.Key
 	Specs Specs
 	Pods  []*observe.Pod
+	// Others has the pods of each metric whose pods are not the target's, at the metric's index; nil if there is none.
+	Others []OtherPods
+}
+
+// OtherPods are pods that are not the target's, or why they are not known.
+type OtherPods struct {
+	Pods []*observe.Pod
+	Err  error
 }
 
 // Answers has the values for one decision. It is reusable.
@@ -58,6 +75,8 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 	for i := range q.Specs {
 		var known answer
 		switch spec := &q.Specs[i]; {
+		case spec.PodEndpoint != nil && !spec.PodEndpoint.Pods.IsTarget():
+			known.total = s.totalOf(now, q, i)
 		case spec.PodEndpoint != nil:
 			known = s.latestOfPods(now, q, spec.PodEndpoint, a, views)
 			views++
@@ -74,6 +93,20 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 		}
 		a.all = append(a.all, known)
 	}
+}
+
+// totalOf returns the value of metric i, whose pods are not the target's.
+func (s *Sources) totalOf(now time.Time, q *Query, i int) sources.Answer {
+	switch {
+	case s.Pods == nil:
+		return isOff(source.PodEndpoint)
+	case i >= len(q.Others):
+		return sources.Answer{IsPending: true}
+	case q.Others[i].Err != nil:
+		err := q.Others[i].Err
+		return sources.Answer{Err: err, IsPending: errors.Is(err, services.ErrAwaited)}
+	}
+	return s.Pods.Total(now, q.Key, q.Specs[i].PodEndpoint, q.Others[i].Pods)
 }
 
 // latestOfPods reads into the view with this index. The views are kept for reuse.

@@ -72,3 +72,27 @@ func TestServersReplay(t *testing.T) {
 		r.Want("with values awaited", func(d *horizontal.Decision) bool { return d.Metrics[2].Pending })
 	})
 }
+
+// TestOtherPodsReplay: pods that are not the target's, one of which does not respond.
+func TestOtherPodsReplay(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.Workloads(), w.OwnMetrics()
+		w.gatewayPod("gateway-1")
+		w.gatewayPod("gateway-2")
+		api.Put(w.ofGateway(2))
+		o.OtherMilli = 10_000
+		r := w.ReplayOf(t, web, divergence.Default)
+		w.Start(api.Serve, horizontaltest.Rarely, o.Read)
+		w.Pass(20*time.Second + 123456789*time.Nanosecond)
+		o.Change(func() { o.Broken["gateway-2"] = true })
+		w.Pass(5 * time.Second)
+		o.Change(func() { o.OtherMilli = 50_000 })
+		w.Pass(5 * time.Second)
+		r.Want("on all pods", func(d *horizontal.Decision) bool { return d.Metrics[0].Total == 20_000 })
+		r.Want("that lowers nothing on a part", func(d *horizontal.Decision) bool { return d.Metrics[0].Failure != nil })
+		r.Want("on a part of the pods", func(d *horizontal.Decision) bool { return d.Metrics[0].Total == 50_000 })
+		if last := r.Saved[len(r.Saved)-1]; !strings.Contains(last, "isLeast: true") || !strings.Contains(last, "incomplete:") {
+			t.Errorf("that only a part is known is not in\n%s", last)
+		}
+	})
+}

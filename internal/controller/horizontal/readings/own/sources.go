@@ -4,10 +4,12 @@ package own
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -20,6 +22,9 @@ type Sources struct {
 	Pods       Pods
 	Prometheus Prometheus
 	Scalers    Scalers
+	// ServiceSelector returns the selector of a Service; it is services.ErrAwaited if it will be known within seconds. It
+	// is nil if Services are not read.
+	ServiceSelector func(namespace, name string) (*podindex.Selector, error)
 }
 
 type subscriber interface {
@@ -33,13 +38,15 @@ type Pods interface {
 	subscriber
 	// Run scrapes until ctx ends.
 	Run(ctx context.Context, sampled func(podendpoint.Sampled))
-	// Follow replaces the pods that are scraped for the object.
-	Follow(key observe.Key, pods []*observe.Pod)
+	// Follow replaces the pods that are scraped for the object's metrics of this set.
+	Follow(key observe.Key, set sources.PodSet, pods []*observe.Pod)
 	// Latest returns the latest values of a metric, in the order of the pods; it may reuse the memory of an earlier
 	// result. The error says why there are no values; it is podendpoint.ErrStarting if that ends within seconds.
 	Latest(
 		now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
 	) (observehorizontal.PodUsage, error)
+	// Total returns the latest value that pods which are not the target's have together.
+	Total(now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod) sources.Answer
 	// Urgent prioritizes the scrapes of these pods.
 	Urgent(pods []*observe.Pod)
 }
@@ -106,9 +113,22 @@ func (s *Sources) Set(key observe.Key, specs Specs) {
 	}
 }
 
-// Follow replaces the pods that are scraped for the object.
-func (s *Sources) Follow(key observe.Key, pods []*observe.Pod) {
+// Follow replaces the pods that are scraped for the object's metrics of this set.
+func (s *Sources) Follow(key observe.Key, set sources.PodSet, pods []*observe.Pod) {
 	if s.Pods != nil {
-		s.Pods.Follow(key, pods)
+		s.Pods.Follow(key, set, pods)
 	}
 }
+
+// SelectorOf returns the selector of pods that are not the target's.
+func (s *Sources) SelectorOf(namespace string, set sources.PodSet) (*podindex.Selector, error) {
+	switch {
+	case set.Service == "":
+		return podindex.SelectorOf(set.Selector()), nil
+	case s.ServiceSelector == nil:
+		return nil, errServices
+	}
+	return s.ServiceSelector(namespace, set.Service)
+}
+
+var errServices = errors.New("service: this controller does not read Services")

@@ -20,7 +20,7 @@ type Failure struct {
 
 // Known reports whether there is such a type.
 func (t Type) Known() bool {
-	return t.IsPerPod() || t.HasValueWithoutPods()
+	return t.isPerPod() || t.hasValueWithoutPods()
 }
 
 // NoTarget returns the error of a source without a usable target.

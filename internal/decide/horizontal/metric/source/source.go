@@ -75,18 +75,25 @@ type Spec struct {
 	IsOwnTarget bool
 	// IsRate is set if a PodEndpoint metric is events per second.
 	IsRate bool
+	// OtherPods names the pods of a PodEndpoint metric that are not the target's, such as "service gateway"; it is empty
+	// for the target's. Such a metric is one value for the whole target, as an Object metric is.
+	OtherPods string
 }
 
-// HasValueWithoutPods reports whether a metric of the type has a value while its target has no pods.
-func (t Type) HasValueWithoutPods() bool {
+// HasValueWithoutPods reports whether the metric has a value while its target has no pods.
+func (s *Spec) HasValueWithoutPods() bool { return s.OtherPods != "" || s.Type.hasValueWithoutPods() }
+
+// IsPerPod reports whether the metric has a sample for each pod.
+func (s *Spec) IsPerPod() bool { return s.OtherPods == "" && s.Type.isPerPod() }
+
+func (t Type) hasValueWithoutPods() bool {
 	return t == Object || t == External || t == Prometheus || t.ReportsActivity()
 }
 
 // ReportsActivity reports whether a scaler reports beside the values whether it is active.
 func (t Type) ReportsActivity() bool { return t == ExternalScaler || t == Scaler }
 
-// IsPerPod reports whether a metric of the type has a sample for each pod.
-func (t Type) IsPerPod() bool {
+func (t Type) isPerPod() bool {
 	return t == Resource || t == ContainerResource || t == Pods || t == PodEndpoint
 }
 
@@ -96,7 +103,10 @@ func (s *Spec) IsCPU() bool {
 }
 
 // IsShared reports whether the target is one value for all pods together, though each has a sample.
-func (s *Spec) IsShared() bool { return s.Type == PodEndpoint && s.Target.Type == Value }
+func (s *Spec) IsShared() bool { return s.IsPodEndpoint() && s.Target.Type == Value }
+
+// IsPodEndpoint reports whether each pod of the target exposes the metric itself.
+func (s *Spec) IsPodEndpoint() bool { return s.Type == PodEndpoint && s.OtherPods == "" }
 
 // ObjectRef names the object that an Object metric describes.
 type ObjectRef struct {
@@ -135,6 +145,9 @@ func (s *Spec) Measured(set divergence.Set) string {
 			return fmt.Sprintf("%s metric %s", s.Object.Kind, s.Name)
 		}
 	case PodEndpoint:
+		if s.OtherPods != "" {
+			return fmt.Sprintf("pod endpoint metric %s of %s", s.labelled(), s.OtherPods)
+		}
 		return "pod endpoint metric " + s.labelled()
 	case Prometheus:
 		return "Prometheus query " + s.Name

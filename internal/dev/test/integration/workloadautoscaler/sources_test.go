@@ -52,7 +52,10 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`, `{"metric":{"name":"hits","selector":{}}}`,
 			`{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"_a","operator":"NotIn","values":["/","",` + manyValues(253) + `]}]}}}`,
 			`{"metric":{"name":"hits","selector":{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"DoesNotExist","values":[]}]}}}`,
-			`{"metric":{"name":"job:hits_2xx:Rate"}}`, `{"metric":{"name":"_"}}`,
+			`{"metric":{"name":"job:hits_2xx:Rate"}}`, `{"metric":{"name":"_"}}`, `{"aggregate":"Sum"}`, `{"podSelector":null}`,
+			`{"valueType":"Gauge","aggregate":"Max"}`, `{"service":"gateway","aggregate":"Average"}`,
+			`{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"gateway"}},"aggregate":"Max","target":` + value + `}`,
+			`{"podSelector":{"matchLabels":{},"matchExpressions":[{"key":"app","operator":"In","values":["",` + manyValues(254) + `]}]}}`,
 		},
 		"prometheus": {
 			`{}`, `{"tlsConfig":{}}`, `{"serverAddress":"https://thanos.monitoring.svc.cluster.local:9091/prefix/"}`,
@@ -78,8 +81,10 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"prometheus", "externalScaler", "scaler"} {
-		spec := strings.Replace(patched(t, kind, `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)
+	for kind, patch := range map[string]string{
+		"prometheus": `{}`, "externalScaler": `{}`, "scaler": `{}`, "podEndpoint": `{"service":"gateway"}`,
+	} {
+		spec := strings.Replace(patched(t, kind, patch), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)
 		if _, err := objects.dryRun(t, workloadAutoscaler, with(t, spec)); err != nil {
 			t.Errorf("zero replicas by %s: %v", kind, err)
 		}
@@ -91,6 +96,16 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))
 	for _, c := range []struct{ source, patch, field, text string }{
+		{"podEndpoint", `{"podSelector":{}}`, ".podSelector", "would select all pods of the namespace"},
+		{"podEndpoint", `{"podSelector":{"matchLabels":{},"matchExpressions":[]}}`, ".podSelector", "would select all pods of the namespace"},
+		{"podEndpoint", `{"podSelector":{"matchLabels":{"a b":"c"}}}`, ".podSelector.matchLabels", "must have keys with the syntax of labels"},
+		{"podEndpoint", `{"podSelector":{"matchLabels":{"a":"b c"}}}`, ".podSelector.matchLabels.a", "should match"},
+		{"podEndpoint", `{"podSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`, ".podSelector.matchExpressions[0].values", "must be set where operator is In"},
+		{"podEndpoint", `{"podSelector":{"matchLabels":{"app":"gateway"}},"service":"gateway"}`, ".service", "may not be set beside podSelector"},
+		{"podEndpoint", `{"service":""}`, ".service", "at least 1 chars"},
+		{"podEndpoint", `{"service":"gateway.other"}`, ".service", "should match"},
+		{"podEndpoint", `{"aggregate":"Min"}`, ".aggregate", "Unsupported value"},
+		{"podEndpoint", `{"aggregate":"Max"}`, ".aggregate", "must be Sum where valueType is Rate"},
 		{"podEndpoint", `{"port":null}`, ".port", "Required"},
 		{"podEndpoint", `{"port":0}`, ".port", "must be 1 to 65535"},
 		{"podEndpoint", `{"port":65536}`, ".port", "must be 1 to 65535"},

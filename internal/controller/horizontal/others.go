@@ -1,0 +1,45 @@
+package horizontal
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+)
+
+// observeOthers finds the pods of metrics that are not of the target's pods, and makes their source follow them.
+func (o *observer) observeOthers(p *pass) {
+	key, specs := p.autoscaler.Key(), p.record.ownSpecs
+	found := p.scratch.otherPods(len(specs))
+	selectors := o.otherSelectors(p, found)
+	o.pods.SetOthers(key, selectors)
+	for i := range found {
+		set, ok := specs.OthersOf(i)
+		if !ok {
+			continue
+		}
+		if selector := p.record.others[i]; selector != nil {
+			found[i].Pods = o.pods.AppendOthers(found[i].Pods, key.Namespace, selector)
+		}
+		o.reader.Own.Follow(key, set, found[i].Pods)
+	}
+}
+
+// otherSelectors updates the selectors of the record, and returns those that are known. It sets the errors of the others.
+func (o *observer) otherSelectors(p *pass, found []readings.OtherPods) (known []*podindex.Selector) {
+	record := p.record
+	for i := range found {
+		set, ok := record.ownSpecs.OthersOf(i)
+		if !ok {
+			continue
+		}
+		if record.others == nil {
+			record.others = make([]*podindex.Selector, len(found))
+		}
+		if set.Service != "" || record.others[i] == nil {
+			record.others[i], found[i].Err = o.reader.Own.SelectorOf(p.autoscaler.Namespace, set)
+		}
+		if record.others[i] != nil {
+			known = append(known, record.others[i])
+		}
+	}
+	return known
+}

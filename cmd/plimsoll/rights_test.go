@@ -221,7 +221,7 @@ func TestHorizontalAlone(t *testing.T) {
 // installation has one of them by itself.
 func TestMetricSourcesAreGrantedApart(t *testing.T) {
 	for dir, want := range map[string][]string{
-		filepath.Join(configDir, "sources"):            {" services get"},
+		filepath.Join(configDir, "sources"):            {" services get list watch"},
 		filepath.Join(configDir, "sources", "secrets"): {" secrets get"},
 	} {
 		rights := granted(t, rendered(t, dir))

@@ -70,7 +70,8 @@ func isOffered(m *source.Spec) bool {
 	return m.Type == source.Object || m.Type == source.Prometheus || m.OtherPods != "" && m.IsRate
 }
 
-// isWaiting reports whether a metric is the requests that wait. A gauge of pods in front of the workload is their queue.
+// isWaiting reports whether a metric is the requests that wait. A gauge of pods in front of the workload is their
+// queue.
 func isWaiting(m *source.Spec) bool {
 	return m.Type == source.External || m.Type.ReportsActivity() || m.OtherPods != "" && !m.IsRate
 }

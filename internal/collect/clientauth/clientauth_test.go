@@ -81,7 +81,7 @@ func TestLargeValues(t *testing.T) {
 			sources.Credentials{Username: of("token"), Password: of("large")}, sources.TLS{}),
 		"tlsConfig.ca.secret":   target(sources.Credentials{}, sources.TLS{CA: of("pem")}),
 		"tlsConfig.cert.secret": target(sources.Credentials{}, sources.TLS{Cert: of("pem"), Key: of("token")}),
-		"tlsConfig.key.secret":   target(sources.Credentials{}, sources.TLS{Cert: of("token"), Key: of("pem")}),
+		"tlsConfig.key.secret":  target(sources.Credentials{}, sources.TLS{Cert: of("token"), Key: of("pem")}),
 	} {
 		_, err := New(s.lookup, of).Get(t.Context())
 		if err == nil || !strings.Contains(err.Error(), field+": key ") || !strings.Contains(err.Error(), "more than") ||

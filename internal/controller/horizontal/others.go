@@ -23,7 +23,8 @@ func (o *observer) observeOthers(p *pass) {
 	}
 }
 
-// otherSelectors updates the selectors of the record, and returns those that are known. It sets the errors of the others.
+// otherSelectors updates the selectors of the record, and returns those that are known. It sets the errors of the
+// others.
 func (o *observer) otherSelectors(p *pass, found []readings.OtherPods) (known []*podindex.Selector) {
 	record := p.record
 	for i := range found {

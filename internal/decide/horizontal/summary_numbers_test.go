@@ -170,6 +170,15 @@ func checkRollout(t *testing.T, of *said) {
 	}
 }
 
+// partOf is a percentage as a part of one; one without a percentage.
+func partOf(percentage string) float64 {
+	part, err := strconv.ParseFloat(percentage, 64)
+	if err != nil {
+		return 1
+	}
+	return part / 100
+}
+
 // TestForecastSentences plays forecasts over decisions on a queue, and checks that the numbers of their sentences fit
 // to each other and to what the forecast asks for.
 func TestForecastSentences(t *testing.T) {
@@ -203,12 +212,8 @@ func TestForecastSentences(t *testing.T) {
 			continue
 		}
 		limits[found[2]]++
-		part, pods := 1.0, 0.0
-		if found[3] != "" {
-			part, _ = strconv.ParseFloat(found[3], 64)
-			part /= 100
-		}
-		pods, _ = strconv.ParseFloat(found[4], 64)
+		part := partOf(found[3])
+		pods, _ := strconv.ParseFloat(found[4], 64)
 		isLess := float64(asked) < part*pods-0.01*pods
 		switch {
 		case found[1] != fmt.Sprint(asked):

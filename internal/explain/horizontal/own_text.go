@@ -55,7 +55,8 @@ func (m ownMetric) readFrom() string {
 	}
 }
 
-// exposedBy is whose pods are read, and how their values become one if that is not by summing those of each pod's series.
+// exposedBy is whose pods are read, and how their values become one if that is not by summing those of each pod's
+// series.
 func exposedBy(e *plimsollv1alpha1.PodEndpointMetricSource, others string) string {
 	text := "each pod"
 	switch {

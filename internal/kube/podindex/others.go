@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Objects read metrics of pods that are not of their targets, such as a gateway's. The pods of a selector are one group,
-// however many objects of the namespace read them.
+// Objects read metrics of pods that are not of their targets, such as a gateway's. The pods of a selector are one
+// group, however many objects of the namespace read them.
 
 // SetOthers sets the selectors of further pods that the object reads; none ends that. Repeating a call costs next to
 // nothing. The object is reported as changed when one of these pods changes.

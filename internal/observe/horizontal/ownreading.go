@@ -22,8 +22,8 @@ func (a *Answers) PodEndpoint(i int, usage PodUsage) metric.Reading {
 	return s.reading
 }
 
-// Server reads metric i, of type Prometheus, ExternalScaler or Scaler, from its server's answer, or one of pods that are
-// not the target's from what they have in total.
+// Server reads metric i, of type Prometheus, ExternalScaler or Scaler, from its server's answer, or one of pods that
+// are not the target's from what they have in total.
 func (a *Answers) Server(i int, answer *sources.Answer) metric.Reading {
 	r := metric.Reading{
 		Pending: answer.IsPending, At: answer.At, Asked: answer.Asked, TargetMilli: answer.TargetMilli,

@@ -267,8 +267,8 @@ func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasConte
 }
 
 // Junior returns the other installation of Plimsoll that has written the object's status within the delay, although it
-// must leave the object to this one; empty if there is none. It leaves the object once this one writes the status, which
-// it would not do for long while both decide the same: a condition that names the other one is such a write.
+// must leave the object to this one; empty if there is none. It leaves the object once this one writes the status, and
+// while both decide the same, there is nothing to write but a condition that names the other one.
 func (d *Detector) Junior(c *Contest) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,7 +18,7 @@ type PodEndpointMetricSource struct {
 	// that of an Object metric. It has a value while the target has no pods, and can wake it. At least one label is
 	// required. Without the field and service the target's own pods are read.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)`,message="must not be empty: an empty selector would select all pods of the namespace",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && self.matchExpressions.exists(e, e.operator == 'In' || e.operator == 'Exists'))`,message="must require a label, in matchLabels or with In or Exists: it would select all pods of the namespace",reason="FieldValueRequired"
 	PodSelector *LabelSelector `json:"podSelector,omitempty"`
 
 	// The name of a Service of the object's namespace: as podSelector, with the Service's selector. The port is one of the

@@ -18,7 +18,8 @@ const neverReadyWithin = 30 * time.Second
 // Total returns the latest value that pods which are not the target's have together.
 //
 // Where some of them have no value, it is the least that the value can be: these pods count as they last did if they
-// are silent, and otherwise as 0. Pods that have never been ready have no part in it until they have a value.
+// are silent, with their growth so far if it is not known over which time they grew, and otherwise as 0. Pods that have
+// never been ready have no part in it until they have a value.
 func (s *Source) Total(
 	now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod,
 ) sources.Answer {
@@ -33,9 +34,10 @@ func (s *Source) Total(
 // parts are the values of which a total is made.
 type parts struct {
 	sum, most int64
-	// known pods have a value, missing ones have none, unsampled ones are represented by others.
-	known, missing, unsampled int
-	oldest                    time.Time
+	// known pods have a value, missing ones have none, unsampled ones are represented by others. The sum is that of counted
+	// pods.
+	known, missing, unsampled, counted int
+	oldest                             time.Time
 }
 
 func (v *View) total(spec *sources.PodEndpoint, pods []*observe.Pod) sources.Answer {
@@ -44,7 +46,7 @@ func (v *View) total(spec *sources.PodEndpoint, pods []*observe.Pod) sources.Ans
 	for i, pod := range pods {
 		if isEligible(pod) {
 			running++
-			of.add(pod, &v.samples[i])
+			of.add(pod, &v.samples[i], spec.Aggregate)
 		}
 	}
 	switch {
@@ -52,18 +54,24 @@ func (v *View) total(spec *sources.PodEndpoint, pods []*observe.Pod) sources.Ans
 		return sources.Answer{Err: fmt.Errorf("no pod of the namespace matches %s", spec.Pods.SelectorText())}
 	case running == 0:
 		return sources.Answer{Err: fmt.Errorf("no pod that matches %s is running", spec.Pods.SelectorText())}
-	case of.known == 0:
+	case of.counted == 0:
 		return sources.Answer{Err: fmt.Errorf("no pod that matches %s has a value", spec.Pods.SelectorText())}
 	}
-	answer := sources.Answer{Series: []float64{of.value(spec.Aggregate)}, At: of.oldest, IsLeast: of.missing > 0}
+	// The largest value, or the only one above zero, may be that of a pod that is not in the sample.
+	mayBeMore := of.unsampled > 0 && (of.sum == 0 || spec.Aggregate == sources.Max)
+	answer := sources.Answer{
+		Series: []float64{of.value(spec.Aggregate)}, At: of.oldest, IsLeast: of.missing > 0 || mayBeMore,
+	}
 	if of.missing > v.found.starting {
 		answer.Incomplete = of.missingText(v.found.failure)
 	}
 	return answer
 }
 
-func (p *parts) add(pod *observe.Pod, s *metric.Sample) {
+func (p *parts) add(pod *observe.Pod, s *metric.Sample, by sources.Aggregate) {
 	switch {
+	case s.Present && by == sources.Average && isStarting(pod):
+		// It has no part of the load yet, which the others share.
 	case s.Present:
 		p.known++
 		p.count(s)
@@ -80,6 +88,7 @@ func (p *parts) add(pod *observe.Pod, s *metric.Sample) {
 }
 
 func (p *parts) count(s *metric.Sample) {
+	p.counted++
 	p.sum, p.most = arithmetic.Saturate.Add(p.sum, s.Milli), max(p.most, s.Milli)
 	if p.oldest.IsZero() || s.At.Before(p.oldest) {
 		p.oldest = s.At
@@ -95,7 +104,7 @@ func (p *parts) value(by sources.Aggregate) float64 {
 	case sources.Average:
 		return float64(p.sum) / milli / float64(p.known+p.missing)
 	default:
-		return float64(p.sum) / milli * float64(p.known+p.unsampled) / float64(p.known)
+		return float64(p.sum) / milli * float64(p.counted+p.unsampled) / float64(p.counted)
 	}
 }
 

@@ -83,6 +83,8 @@ func TestTotal(t *testing.T) {
 			func() []*observe.Pod { return append(pods(0, 2), changed(2, never)) }, "[9]"},
 		"one that is no longer ready": {sources.Sum,
 			func() []*observe.Pod { return append(pods(0, 2), changed(2, again)) }, "at least [9] (1 of 3 pods has no value)"},
+		"the average of those that have been ready": {sources.Average,
+			func() []*observe.Pod { return append(pods(0, 1), changed(1, never)) }, "[3]"},
 		"only one that was never ready": {sources.Sum, func() []*observe.Pod { return []*observe.Pod{changed(2, never)} },
 			"no pod that matches the selector of service gateway has a value"},
 	} {
@@ -121,6 +123,29 @@ func TestTotalOfSilentPod(t *testing.T) {
 			t.Errorf("a value of a minute ago passes as one of %s ago", time.Since(a.At))
 		}
 		if a = f.total(q, 6*time.Minute); !strings.HasPrefix(shown(&a), "at least [4] (1 of 2 pods") {
+			t.Error(shown(&a))
+		}
+	})
+}
+
+// TestFirstRequestCounts: a gateway's counter grows once after a while. Over which time it grew is not known, but that
+// it did wakes a target, and lowers nothing.
+func TestFirstRequestCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		requests := 7
+		f.page["pod-0"] = text(func() string { return fmt.Sprintf("http_requests_total %d\n", requests) })
+		q := rateQuery(pods(0, 1))
+		q.Spec.Pods = sources.PodSet{Labels: "app=gateway"}
+		if a := f.total(q, time.Minute); shown(&a) != "[0]" {
+			t.Error(shown(&a))
+		}
+		f.change(func() { requests++ })
+		a := f.total(q, 2*time.Second)
+		if len(a.Series) != 1 || a.Series[0] <= 0 || a.Series[0] > 1 || !a.IsLeast {
+			t.Error(shown(&a))
+		}
+		if a = f.total(q, 2*time.Minute); shown(&a) != "[0]" {
 			t.Error(shown(&a))
 		}
 	})

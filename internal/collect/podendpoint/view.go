@@ -37,6 +37,8 @@ type View struct {
 type found struct {
 	// isAny is true if there is a sample, also of a pod that is not ready.
 	isAny bool
+	// hasLeast is true if there is a sample of which only the least value is known.
+	hasLeast bool
 	// sampled pods have a sample; starting ones will have one soon; failing ones have none, and failure is the error of
 	// the first of them.
 	sampled, starting, failing int
@@ -80,7 +82,7 @@ func (f *found) err(isBeginning bool) error {
 	switch {
 	case f.starting > 0 && (f.sampled == 0 || isBeginning):
 		return fmt.Errorf("%d pods: %w", f.starting, ErrStarting)
-	case f.sampled == 0 && f.failing > 0:
+	case f.sampled == 0 && f.failing > 0 && !f.hasLeast:
 		return fmt.Errorf("none of %d pods that are ready has a sample: %w", f.failing, f.failure)
 	}
 	return nil
@@ -128,6 +130,11 @@ func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View)
 		}
 		if pod.IsReady() {
 			v.found.count(t, h, s.Present, isNew)
+		}
+		if !s.Present && !s.Silent && !m.spec.Pods.IsTarget() {
+			// The first request after a while wakes a target.
+			s = h.Least()
+			v.found.hasLeast = v.found.hasLeast || s.Silent
 		}
 		if v.samples[i] = s; s.Present {
 			v.found.isAny = true

@@ -168,6 +168,7 @@ func (o *observer) subscribe(p *pass, isNeeded bool) {
 	specs := p.record.ownSpecs
 	if !isNeeded {
 		specs = nil
+		o.pods.SetOthers(p.autoscaler.Key(), nil)
 	}
 	o.reader.Own.Set(p.autoscaler.Key(), specs)
 }

@@ -81,7 +81,10 @@ type scratch struct {
 func (s *scratch) otherPods(metrics int) []readings.OtherPods {
 	s.others = slices.Grow(s.others[:0], metrics)[:metrics]
 	for i := range s.others {
-		s.others[i].Pods, s.others[i].Err = s.others[i].Pods[:0], nil
+		if s.others[i].IsShared {
+			s.others[i].Pods = nil
+		}
+		s.others[i] = readings.OtherPods{Pods: s.others[i].Pods[:0]}
 	}
 	return s.others
 }

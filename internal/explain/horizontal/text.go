@@ -172,7 +172,7 @@ func (e *Explanation) heldUpText() string {
 	}
 	text := "not while " + summary.MetricName(&e.Policy.Metrics[i]) + " cannot be read"
 	if by == proposal.Fallback {
-		text += " and its fallback " + fallback.Asks(&e.Policy.Metrics[i].Fallback, d.Current)
+		text += " and its fallback " + fallback.Asks(&e.Policy.Metrics[i].Fallback, &d.Metrics[i], d.Current)
 	}
 	return text
 }

@@ -150,7 +150,7 @@ type group struct {
 	selector *Selector
 	// pods are in the order of their names.
 	pods []*member
-	// shared counts the pods that are in other groups too.
+	// shared counts the pods that other objects have too; those that read them do not count.
 	shared int
 	// places are the nodes of the pods, as long as the group is followed.
 	isFollowed bool
@@ -253,12 +253,19 @@ func (m *member) replace(pod *observe.Pod) {
 // count adds to the counters of shared pods while m is in g: to both groups' at the step between one and two, to g's
 // alone beyond it.
 func (m *member) count(g *group, change int) {
-	switch {
-	case len(m.groups) == 2:
-		m.groups[0].shared += change
-		m.groups[1].shared += change
-	case len(m.groups) > 2:
-		g.shared += change
+	if g.isOthers || len(m.groups) < 2 {
+		return
+	}
+	n := 0
+	for _, o := range m.groups {
+		if !o.isOthers {
+			n++
+		}
+	}
+	for _, o := range m.groups {
+		if !o.isOthers && (n == 2 || n > 2 && o == g) {
+			o.shared += change
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package podindex
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -54,8 +55,9 @@ func (x *Index) othersLocked(ns *namespace, selector *Selector) *group {
 	g = &group{index: x, selector: selector, isPassive: true, isOthers: true}
 	ns.others[selector.text] = g
 	ns.link(g)
-	for _, m := range ns.pods {
-		ns.offer(g, m)
+	// In the order of the group's pods, each of which then comes behind those that are there.
+	for _, name := range slices.Sorted(maps.Keys(ns.pods)) {
+		ns.offer(g, ns.pods[name])
 	}
 	return g
 }

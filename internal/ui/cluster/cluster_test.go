@@ -275,9 +275,7 @@ func TestWatchesRefused(t *testing.T) {
 			reader := running(t, &api{watched: status,
 				objects: map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa}})
 			await(t, "a note that has "+want, func() bool { return strings.Contains(noteOf(reader, view.HPA), want) })
-			if n := len(reader.Overview(0).Rows); n != 1 {
-				t.Errorf("%d rows, want what was listed", n)
-			}
+			await(t, "what was listed", func() bool { return len(reader.Overview(0).Rows) == 1 })
 		})
 	}
 }

@@ -266,6 +266,15 @@ func (h *History) Average(window time.Duration) metric.Sample {
 	return metric.Sample{}
 }
 
+// Least returns the rate that the counters have had at least while AwaitsChange: their growth since the history began.
+func (h *History) Least() metric.Sample {
+	if !h.AwaitsChange() || h.ageMillis <= 0 {
+		return metric.Sample{}
+	}
+	value := max(1, milli(h.steps.last().total*1000/float64(h.ageMillis)))
+	return metric.Sample{Silent: true, Milli: value, At: h.newest, Window: time.Duration(h.ageMillis) * time.Millisecond}
+}
+
 // Recent returns the last single intervals, the newest first. Counters that grow in steps have none.
 func (h *History) Recent() metric.Recent {
 	var recent metric.Recent

@@ -113,7 +113,7 @@ func (d *Detector) addLocked(c *Contest, autoscaler observehorizontal.Autoscaler
 		w = acting.WritesOf(autoscaler.ManagedFields, nil, d.FieldManager)
 	}
 	d.endLocked(c)
-	c.isAdded = true
+	c.isAdded, c.junior = true, acting.Write{}
 	scope := acting.Scope{Namespace: autoscaler.Namespace, Rule: d.Mode.rule(autoscaler.Kind())}
 	isFirst := d.cluster.Add(&c.object, scope, &w, time.Now())
 	d.countLocked(c, autoscaler.Kind())

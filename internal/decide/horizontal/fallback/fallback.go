@@ -125,7 +125,8 @@ func (f *Failures) update(in *Input, i int, r *Result) {
 		failure.From = cmp.Or(failure.From, in.Current)
 	}
 	r.Active = append(r.Active, Active{
-		Metric: i, Since: failure.Since, Replicas: spec.Fallback.ReplicasAt(in.Current), From: failure.From,
+		Metric: i, Since: failure.Since, Replicas: max(spec.Fallback.ReplicasAt(in.Current), result.Least),
+		From: failure.From,
 	})
 	if result.Pending {
 		r.Pending++
@@ -197,10 +198,14 @@ func identify(s *source.Spec) string {
 	return strings.TrimRight(strings.Join(parts, "/"), "/")
 }
 
-// Asks describes the proposal of a fallback at the current count: "asks for 6", or that its policy keeps the current
-// count, with the number of the spec that the policy compares it with.
-func Asks(f *source.Fallback, current int32) string {
-	if replicas := f.ReplicasAt(current); f.Policy == source.Static || replicas != current {
+// Asks describes the proposal of a metric's fallback at the current count: "asks for 6", or that its policy keeps the
+// current count, with the number of the spec that the policy compares it with.
+func Asks(f *source.Fallback, r *metric.Result, current int32) string {
+	replicas := f.ReplicasAt(current)
+	if r.Least > replicas {
+		return fmt.Sprintf("asks for %d, by the values that are known", r.Least)
+	}
+	if f.Policy == source.Static || replicas != current {
 		return fmt.Sprintf("asks for %d", replicas)
 	}
 	switch f.Policy {

@@ -109,6 +109,20 @@ func TestCountBefore(t *testing.T) {
 	}
 }
 
+// TestFallbackNotBelowTheKnown: a fallback stands for what is not known of a metric.
+func TestFallbackNotBelowTheKnown(t *testing.T) {
+	specs := []source.Spec{queue("jobs", 7)}
+	for least, want := range map[int32]int32{0: 7, 6: 7, 18: 18} {
+		known := broken
+		known.Least = least
+		f, got := fallback.FailingSince(specs, noon.Add(-time.Hour)), fallback.Result{}
+		f.Update(&fallback.Input{Now: noon, Specs: specs, Results: []metric.Result{known}, Current: 20}, &got)
+		if len(got.Active) != 1 || got.Active[0].Replicas != want {
+			t.Errorf("%d at least: %+v, want %d", least, got.Active, want)
+		}
+	}
+}
+
 // TestWithoutPods: a metric of the pods cannot have values without pods, so it does not fail.
 func TestWithoutPods(t *testing.T) {
 	specs := []source.Spec{queue("cpu", 7), queue("jobs", 5)}
@@ -181,7 +195,7 @@ func TestAsks(t *testing.T) {
 		{source.CurrentReplicasIfLower, 2, 5, "asks for 2"},
 	} {
 		f := source.Fallback{Replicas: tt.replicas, Policy: tt.policy}
-		if got := fallback.Asks(&f, tt.current); got != tt.want {
+		if got := fallback.Asks(&f, &metric.Result{}, tt.current); got != tt.want {
 			t.Errorf("%s of %d at %d: %q, want %q", tt.policy, tt.replicas, tt.current, got, tt.want)
 		}
 	}

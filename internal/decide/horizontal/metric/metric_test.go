@@ -55,7 +55,7 @@ func (s scene) evaluate() metric.Result {
 		Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods,
 		Tolerance: s.tolerance, Namespace: "shop",
 		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay,
-		Divergences: s.set,
+		Divergences: s.set, RaisedAt: s.raisedAt,
 	}, &r)
 	return r
 }

@@ -3,6 +3,7 @@ package metric_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -74,6 +75,28 @@ func TestIncompleteTotal(t *testing.T) {
 			"1 of 2 pods has no value"
 		if r.Failure != nil && !strings.HasSuffix(r.Failure.Message, want) {
 			t.Errorf("%s: %s", name, r.Failure.Message)
+		}
+	}
+}
+
+// TestPartOfAValueRaisesOnce: the last value of a silent pod stays the same, and must not multiply the count with each
+// decision.
+func TestPartOfAValueRaisesOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec     source.Spec
+		raised   time.Duration
+		replicas int32
+		pending  bool
+	}{
+		"not raised since":    {ofGateway(valueOf(source.Object, 100)), -time.Minute, 4, false},
+		"raised since":        {ofGateway(valueOf(source.Object, 100)), time.Minute, 0, true},
+		"raised, per replica": {ofGateway(averageOf(source.Object, 100)), time.Minute, 2, false},
+	} {
+		s := total(tt.spec, 2, 200)
+		s.reading.IsLeast, s.reading.At = true, now
+		s.raisedAt = now.Add(tt.raised)
+		if r := s.evaluate(); r.Failure != nil || r.Replicas != tt.replicas || r.Pending != tt.pending {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }

@@ -116,6 +116,8 @@ type Result struct {
 	// container that the metric names.
 	Counts      Counts
 	NoContainer int
+	// Least is the count that the known part of the values asks for, if the metric failed because the rest is not known.
+	Least int32
 	// Extraneous is how many of the values that count are of pods that are not known.
 	Extraneous int
 }
@@ -129,7 +131,8 @@ func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 	}
 	if text := compute(spec, reading, c, room, r); text != "" {
 		*r = Result{
-			Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts, NoContainer: r.NoContainer, Activity: r.Activity,
+			Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts, NoContainer: r.NoContainer, Least: r.Least,
+			Activity: r.Activity,
 		}
 	}
 }

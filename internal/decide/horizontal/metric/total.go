@@ -9,15 +9,26 @@ import (
 // fromTotal evaluates a metric that is one value for the whole target, or the sum of its series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
 	text := compareTotal(spec, reading, c, r)
-	if text != "" || !reading.IsLeast || r.Replicas >= c.SpecReplicas && r.Total > spec.ActivationMilli {
+	switch {
+	case text != "" || !reading.IsLeast:
 		return text
-	}
-	// What is not known may be all that the target has to do.
-	if reading.Incomplete != "" {
+	case c.isRaisedOn(spec, reading):
+		// A value of a silent pod stays. The same one must not multiply the count again and again.
+	case r.Replicas >= c.SpecReplicas && r.Total > spec.ActivationMilli:
+		return ""
+	case reading.Incomplete != "":
+		// What is not known may be all that the target has to do.
+		r.Least = r.Replicas
 		return unread(spec, c, reading.Incomplete)
 	}
 	*r = Result{Asked: reading.Asked, Activity: reading.Activity, Pending: true}
 	return ""
+}
+
+// isRaisedOn reports whether the count was raised after a part of the value was measured that the ratio to the target
+// multiplies.
+func (c *Context) isRaisedOn(spec *source.Spec, reading *Reading) bool {
+	return spec.Target.Type != source.AverageValue && !c.RaisedAt.IsZero() && !reading.At.After(c.RaisedAt)
 }
 
 func compareTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {

@@ -342,7 +342,7 @@ func (w *writer) beforeFallback(f *fallback.Active) string {
 
 // fallbackAsks is what the fallback of metric i does: "asks for 6".
 func (w *writer) fallbackAsks(i int) string {
-	return fallback.Asks(&w.Policy.Metrics[i].Fallback, w.Current)
+	return fallback.Asks(&w.Policy.Metrics[i].Fallback, &w.Metrics[i], w.Current)
 }
 
 // inactive is of a target at zero: why the only metric that could bring a replica is not active, or that none of them

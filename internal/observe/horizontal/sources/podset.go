@@ -3,6 +3,7 @@ package sources
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -74,7 +75,7 @@ func aggregateOf(name plimsollv1alpha1.Aggregate) (Aggregate, error) {
 
 var (
 	errBothPods = errors.New("service: may not be set beside podSelector")
-	errAllPods  = errors.New("podSelector: is empty: it would select all pods of the namespace")
+	errAllPods  = errors.New("podSelector: must require a label: it would select all pods of the namespace")
 	errRates    = errors.New("aggregate: must be Sum where valueType is Rate, unless podSelector or service is set: the " +
 		"rates of a pod's series are always summed")
 )
@@ -91,7 +92,7 @@ func (p *PodEndpoint) setPods(m *plimsollv1alpha1.PodEndpointMetricSource) error
 			return errBothPods
 		}
 		required := m.PodSelector.AsLabelSelector()
-		if required == nil {
+		if required == nil || !selectsByLabel(required) {
 			return errAllPods
 		}
 		selector, err := metav1.LabelSelectorAsSelector(required)
@@ -104,6 +105,13 @@ func (p *PodEndpoint) setPods(m *plimsollv1alpha1.PodEndpointMetricSource) error
 		return errRates
 	}
 	return nil
+}
+
+// selectsByLabel reports whether pods must have a label to be selected.
+func selectsByLabel(s *metav1.LabelSelector) bool {
+	return len(s.MatchLabels) > 0 || slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+		return r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpExists
+	})
 }
 
 // podsIdentity returns the fields as part of the metric's identity: none for the target's pods and sums.

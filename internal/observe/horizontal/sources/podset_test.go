@@ -37,10 +37,15 @@ func TestPodsOfMetric(t *testing.T) {
 		"both": {func(m *endpoint) { m.Service, m.PodSelector = "gateway", selectorOf("gateway") },
 			sources.PodSet{}, sources.Sum, "", "service: may not be set beside podSelector"},
 		"all": {func(m *endpoint) { m.PodSelector = &plimsollv1alpha1.LabelSelector{} },
-			sources.PodSet{}, sources.Sum, "", "podSelector: is empty"},
+			sources.PodSet{}, sources.Sum, "", "podSelector: must require a label"},
 		"all, spelled out": {func(m *endpoint) {
 			m.PodSelector = &plimsollv1alpha1.LabelSelector{MatchLabels: map[string]plimsollv1alpha1.LabelValue{}}
-		}, sources.PodSet{}, sources.Sum, "", "podSelector: is empty"},
+		}, sources.PodSet{}, sources.Sum, "", "podSelector: must require a label"},
+		"all but some": {func(m *endpoint) {
+			m.PodSelector = &plimsollv1alpha1.LabelSelector{MatchExpressions: []plimsollv1alpha1.LabelSelectorRequirement{
+				{Key: "old", Operator: "DoesNotExist"},
+			}}
+		}, sources.PodSet{}, sources.Sum, "", "podSelector: must require a label"},
 		"no selector": {func(m *endpoint) { m.PodSelector = selectorOf("a b") },
 			sources.PodSet{}, sources.Sum, "", "podSelector: "},
 		"the largest of rates": {func(m *endpoint) { m.Aggregate = "Max" },

@@ -52,6 +52,8 @@ type Query struct {
 type OtherPods struct {
 	Pods []*observe.Pod
 	Err  error
+	// IsShared is set if Pods is the slice of an earlier metric.
+	IsShared bool
 }
 
 // Answers has the values for one decision. It is reusable.

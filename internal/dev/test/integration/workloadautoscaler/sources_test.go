@@ -98,6 +98,7 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	for _, c := range []struct{ source, patch, field, text string }{
 		{"podEndpoint", `{"podSelector":{}}`, ".podSelector", "would select all pods of the namespace"},
 		{"podEndpoint", `{"podSelector":{"matchLabels":{},"matchExpressions":[]}}`, ".podSelector", "would select all pods of the namespace"},
+		{"podEndpoint", `{"podSelector":{"matchExpressions":[{"key":"a","operator":"DoesNotExist"}]}}`, ".podSelector", "must require a label"},
 		{"podEndpoint", `{"podSelector":{"matchLabels":{"a b":"c"}}}`, ".podSelector.matchLabels", "must have keys with the syntax of labels"},
 		{"podEndpoint", `{"podSelector":{"matchLabels":{"a":"b c"}}}`, ".podSelector.matchLabels.a", "should match"},
 		{"podEndpoint", `{"podSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`, ".podSelector.matchExpressions[0].values", "must be set where operator is In"},

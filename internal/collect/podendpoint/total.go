@@ -34,8 +34,8 @@ func (s *Source) Total(
 // parts are the values of which a total is made.
 type parts struct {
 	sum, most int64
-	// known pods have a value, missing ones have none, unsampled ones are represented by others. The sum is that of counted
-	// pods.
+	// known pods have a value, missing ones have none, unsampled ones are represented by others. The sum is that of
+	// counted pods.
 	known, missing, unsampled, counted int
 	oldest                             time.Time
 }

@@ -131,11 +131,7 @@ func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View)
 		if pod.IsReady() {
 			v.found.count(t, h, s.Present, isNew)
 		}
-		if !s.Present && !s.Silent && !m.spec.Pods.IsTarget() {
-			// The first request after a while wakes a target.
-			s = h.Least()
-			v.found.hasLeast = v.found.hasLeast || s.Silent
-		}
+		s = v.found.leastOf(h, m, s)
 		if v.samples[i] = s; s.Present {
 			v.found.isAny = true
 			// Single intervals describe the present.
@@ -210,6 +206,17 @@ func (f *found) count(t *target, h *counter.History, isSampled, isNew bool) {
 	default:
 		f.fail(errSilent)
 	}
+}
+
+// leastOf returns the sample, or for other pods than the target's without one the least that it can be: the first
+// request after a while wakes a target.
+func (f *found) leastOf(h *counter.History, m *wanted, s metric.Sample) metric.Sample {
+	if s.Present || s.Silent || m.spec.Pods.IsTarget() {
+		return s
+	}
+	s = h.Least()
+	f.hasLeast = f.hasLeast || s.Silent
+	return s
 }
 
 func (f *found) fail(err error) {

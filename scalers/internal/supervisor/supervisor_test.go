@@ -81,6 +81,11 @@ func serveAs(kind, socket string) error {
 		if err := writeTemporary("key.pem", 10); err != nil {
 			return err
 		}
+	case "environment":
+		_, hasServer := os.LookupEnv("KUBERNETES_SERVICE_HOST")
+		if text := fmt.Sprintf("%s %t", os.Getenv("OF_CONFIG"), hasServer); text != "given false" {
+			return errors.New(text)
+		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -304,9 +309,30 @@ func TestReasonOfARequestInProgress(t *testing.T) {
 	}
 }
 
+// The limit of all processes counts before one of them is seen above its own.
+func TestTotalMemory(t *testing.T) {
+	s, _ := start(t, func(s *Supervisor) { s.config.Memory, s.config.TotalMemory = 1000*mib, 2000*mib })
+	for _, kind := range []string{"large", "a"} {
+		if err := request(t, s, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.mu.Lock()
+	s.config.TotalMemory = 250 * mib
+	s.mu.Unlock()
+	p := s.process("large")
+	waitForEnd(t, p)
+	s.checkTotalMemory()
+	if a := s.process("a"); p.reason != Memory || a.reason != "" ||
+		!strings.HasPrefix(p.detail, "all processes used 3") ||
+		!strings.Contains(p.detail, " MiB, more than their limit of 250 MiB, and it used most of it: 30") {
+		t.Errorf("got %s and %q for the large process, %q for the other", p.reason, p.detail, a.detail)
+	}
+}
+
 func TestMessage(t *testing.T) {
 	e := &EndedError{
-		Trigger: "kafka", Reason: Memory, Detail: tooMuch("it used", 412*mib, 384*mib), In: 3100 * time.Millisecond,
+		Trigger: "kafka", Reason: Memory, Detail: tooMuch("it used", "its", 412*mib, 384*mib), In: 3100 * time.Millisecond,
 	}
 	const want = "the process of type kafka was ended: it used 412 MiB, more than its limit of 384 MiB; " +
 		"it starts again in 4 s"
@@ -388,6 +414,15 @@ func TestSizeOf(t *testing.T) {
 	const least = mib + 2*4096
 	if got := sizeOf(directory); got < least || got > least+4*4096 {
 		t.Errorf("got %d bytes, want %d", got, least)
+	}
+}
+
+// Libraries do not find the API server, and a process gets what is for it alone.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	s, _ := start(t, func(s *Supervisor) { s.config.Environment = []string{"OF_CONFIG=given"} })
+	if err := request(t, s, "environment"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -100,14 +100,14 @@ func (o *serveOptions) validate() error {
 	case o.filesMiB < 1:
 		return fmt.Errorf("--max-temporary-files: %d: must be at least 1", o.filesMiB)
 	}
-	return o.scaler.validate()
+	if err := o.scaler.validate(); err != nil {
+		return err
+	}
+	return landlock.Check(o.folders()...)
 }
 
 func (o *serveOptions) run(ctx context.Context) error {
 	if err := o.validate(); err != nil {
-		return err
-	}
-	if err := landlock.Check(o.folders()...); err != nil {
 		return err
 	}
 	log := newLog()

@@ -79,7 +79,8 @@ func contains(folder, path string) bool {
 }
 
 // Restrict lets this process open for reading what is at or below the paths, and no other files, for good. A path that
-// does not exist, or that the process cannot reach anyway, is left out. The error wraps errors.ErrUnsupported where the kernel or the container cannot do that.
+// does not exist, or that the process cannot reach anyway, is left out. The error wraps errors.ErrUnsupported where the
+// kernel or the container cannot do that.
 func Restrict(paths []string) error {
 	attributes := unix.LandlockRulesetAttr{Access_fs: unix.LANDLOCK_ACCESS_FS_READ_FILE}
 	// The first version of Landlock has this field alone.

@@ -53,13 +53,13 @@ func TestLargeEnvironment(t *testing.T) {
 		metadata   map[string]string
 		want       string
 	}{
-		"in the metadata": {[]corev1.Container{{Name: "main", Env: doubling(25)}}, of("A0", ""),
+		"in the metadata": {[]corev1.Container{{Name: "main", Env: doubling(15)}}, of("A0", ""),
 			map[string]string{"passwordFromEnv": "A0"}, tooLarge + "A9 of the container main is too large"},
-		"in the TriggerAuthentication": {[]corev1.Container{{Name: "main", Env: doubling(25)}}, of("A0", ""), nil,
+		"in the TriggerAuthentication": {[]corev1.Container{{Name: "main", Env: doubling(15)}}, of("A0", ""), nil,
 			tooLarge + "A9 of the container main is too large"},
-		"in another container": {[]corev1.Container{{Name: "main"}, {Name: "side", Env: doubling(25)}}, of("A0", "side"),
+		"in another container": {[]corev1.Container{{Name: "main"}, {Name: "side", Env: doubling(15)}}, of("A0", "side"),
 			nil, tooLarge + "A9 of the container side is too large"},
-		"nobody reads them": {[]corev1.Container{{Name: "main", Env: doubling(25)}},
+		"nobody reads them": {[]corev1.Container{{Name: "main", Env: doubling(15)}},
 			kedav1alpha1.TriggerAuthenticationSpec{}, nil, ""},
 		"less than 1 MiB": {[]corev1.Container{{Name: "main", Env: doubling(8)}}, of("A8", ""),
 			map[string]string{"passwordFromEnv": "A8"}, ""},

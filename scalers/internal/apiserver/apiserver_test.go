@@ -117,8 +117,9 @@ func TestRequestsPerSecond(t *testing.T) {
 }
 
 // requestOf returns a request with the token.
-func requestOf(target string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, target, nil)
+func requestOf(t *testing.T, target string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 	r.Header.Set("Authorization", "Bearer a")
 	return r
 }
@@ -142,11 +143,11 @@ func TestRefuses(t *testing.T) {
 		"/apis/apps/v1/namespaces/shop/deployments/a/scale":               http.StatusForbidden,
 		"/apis/authentication.k8s.io/v1/namespaces/shop/tokenreviews/abc": http.StatusForbidden,
 	} {
-		if got, reason := refuse(requestOf(target), "a"); got != want {
+		if got, reason := refuse(requestOf(t, target), "a"); got != want {
 			t.Errorf("%s: got %d %s, want %d", target, got, reason, want)
 		}
 	}
-	upgrade := requestOf("/api")
+	upgrade := requestOf(t, "/api")
 	upgrade.Header.Set("Upgrade", "websocket")
 	if got, _ := refuse(upgrade, "a"); got != http.StatusMethodNotAllowed {
 		t.Errorf("an upgrade: %d", got)

@@ -38,8 +38,8 @@ func fixed() []string {
 }
 
 // Check returns an error if the processes could read the files of a folder that is not for them, or of /proc, because
-// the environment of the operator names a file above, beside or below them. It leaves out the folder of temporary files:
-// each process has its own.
+// the environment of the operator names a file above, beside or below them. It leaves out the folder of temporary
+// files: each process has its own.
 func Check(folders ...string) error {
 	for _, path := range fixed() {
 		allowed, err := resolved(path)
@@ -66,8 +66,8 @@ func resolved(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real, nil
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target, nil
 	}
 	return path, nil
 }

@@ -72,25 +72,30 @@ func serveAs(kind, socket string) error {
 		held := allocate(300 * mib)
 		defer func() { _ = held[0] }()
 	case "writes":
-		for n := range 3 {
-			if err := writeTemporary(fmt.Sprint(n), mib); err != nil {
-				return err
-			}
+		if err := errors.Join(writeTemporary("a", 2*mib), writeTemporary("b", mib)); err != nil {
+			return err
 		}
 	case "writes-little":
 		if err := writeTemporary("key.pem", 10); err != nil {
 			return err
 		}
 	case "environment":
-		_, hasServer := os.LookupEnv("KUBERNETES_SERVICE_HOST")
-		if text := fmt.Sprintf("%s %t", os.Getenv("OF_CONFIG"), hasServer); text != "given false" {
-			return errors.New(text)
+		if err := checkEnvironment(); err != nil {
+			return err
 		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
 	go func() { <-terminated; _ = os.WriteFile(socket+".graceful", nil, 0o600); g.Stop() }()
 	return g.Serve(listener)
+}
+
+func checkEnvironment() error {
+	_, hasServer := os.LookupEnv("KUBERNETES_SERVICE_HOST")
+	if text := fmt.Sprintf("%s %t", os.Getenv("OF_CONFIG"), hasServer); text != "given false" {
+		return errors.New(text)
+	}
+	return nil
 }
 
 func allocate(bytes int) []byte {

@@ -72,19 +72,16 @@ func serveAs(kind, socket string) error {
 		held := allocate(300 * mib)
 		defer func() { _ = held[0] }()
 	case "writes":
-		if err := errors.Join(writeTemporary("a", 2*mib), writeTemporary("b", mib)); err != nil {
-			return err
-		}
+		err = errors.Join(writeTemporary("a", 2*mib), writeTemporary("b", mib))
 	case "writes-little":
-		if err := writeTemporary("key.pem", 10); err != nil {
-			return err
-		}
+		err = writeTemporary("key.pem", 10)
 	case "environment":
-		if err := checkEnvironment(); err != nil {
-			return err
-		}
+		err = checkEnvironment()
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
+	}
+	if err != nil {
+		return err
 	}
 	go func() { <-terminated; _ = os.WriteFile(socket+".graceful", nil, 0o600); g.Stop() }()
 	return g.Serve(listener)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -58,9 +59,11 @@ func (o *scalerOptions) validate() error {
 
 // builder makes scalers with the cluster's objects, which it reads at the socket of the server.
 func (o *scalerOptions) builder(apiSocket string, log logr.Logger) (*build.Builder, error) {
-	config := apiserver.Client(apiSocket)
-	// A metric whose scaler cannot be made is tried at most once a second. The API server has limits of its own.
-	config.QPS = -1
+	token := os.Getenv(apiserver.TokenVariable)
+	if err := os.Unsetenv(apiserver.TokenVariable); err != nil {
+		return nil, err
+	}
+	config := apiserver.Client(apiSocket, token)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kedav1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {

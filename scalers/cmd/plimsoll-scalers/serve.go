@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/apiserver"
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/landlock"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/objects"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/server"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/supervisor"
@@ -31,7 +33,7 @@ import (
 const (
 	// maxRequestBytes is above a metric's largest form: 64 values of 4,096 characters, each of up to 6 bytes where JSON
 	// escapes it.
-	maxRequestBytes = 4 << 20
+	maxRequestBytes = 2 << 20
 	// maxStreams is above the number of metrics that the controller has in one connection.
 	maxStreams = 250
 	// finishTimeout is how long requests in progress may take after SIGTERM: the controller waits for 10 s by default.
@@ -98,7 +100,10 @@ func (o *serveOptions) validate() error {
 	case o.filesMiB < 1:
 		return fmt.Errorf("--max-temporary-files: %d: must be at least 1", o.filesMiB)
 	}
-	return o.scaler.validate()
+	if err := o.scaler.validate(); err != nil {
+		return err
+	}
+	return landlock.Check(o.folders()...)
 }
 
 func (o *serveOptions) run(ctx context.Context) error {
@@ -123,10 +128,12 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	token := rand.Text()
 	metrics := prometheus.NewRegistry()
 	processes := supervisor.New(supervisor.Config{
-		Command:   func(trigger, socket string) []string { return o.work(trigger, socket, api.Addr().String()) },
-		Directory: directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20,
+		Command:     func(trigger, socket string) []string { return o.work(trigger, socket, api.Addr().String()) },
+		Environment: []string{apiserver.TokenVariable + "=" + token},
+		Directory:   directory, Memory: o.memoryMiB << 20, TotalMemory: o.totalMiB << 20,
 		TemporaryFiles: o.filesPerType(), Registerer: metrics, Log: log,
 	})
 	s := &server.Server{Processes: processes}
@@ -145,14 +152,28 @@ func (o *serveOptions) run(ctx context.Context) error {
 	defer cancel()
 	isReady := func() bool { return cache.HasSynced() && ctx.Err() == nil }
 	log.Info("serving", "address", listener.Addr().String())
-	return server.Serve(ctx, g, listener, finishTimeout, cache.Run, processes.Run, func(ctx context.Context) {
-		if err := apiserver.Serve(ctx, config, api); err != nil {
-			log.Error(err, "the processes cannot read objects")
-			cancel()
+	readObjects := func(ctx context.Context) error {
+		err := apiserver.Serve(ctx, config, api, token)
+		if err != nil {
+			cancel() // The server is ready no more.
 		}
-	}, func(ctx context.Context) {
-		serveHealth(ctx, o.healthAddress, isReady, metrics, log)
-	})
+		return err
+	}
+	return server.Serve(ctx, g, listener, finishTimeout, server.Lasting(cache.Run), server.Lasting(processes.Run),
+		readObjects, server.Lasting(func(ctx context.Context) {
+			serveHealth(ctx, o.healthAddress, isReady, metrics, log)
+		}))
+}
+
+// folders returns those whose files the processes may not read.
+func (o *serveOptions) folders() []string {
+	folders := []string{o.cluster.account}
+	for _, path := range []string{o.cluster.kubeconfig, o.certFile, o.keyFile} {
+		if path != "" {
+			folders = append(folders, filepath.Dir(path))
+		}
+	}
+	return folders
 }
 
 // work returns the arguments of the process for a type.

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/plimsoll-dev/plimsoll/scalers/internal/apiserver"
 	"github.com/plimsoll-dev/plimsoll/scalers/internal/job"
 )
 
@@ -196,5 +197,16 @@ func TestServe(t *testing.T) {
 	}
 	if err != nil || len(got.GetMetricSpecs()) != 1 {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// A process that a library starts, or that prints its environment, does not have the token.
+func TestTokenIsUnset(t *testing.T) {
+	t.Setenv(apiserver.TokenVariable, "a")
+	if _, err := (&scalerOptions{}).builder("missing.sock", logr.Discard()); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := os.LookupEnv(apiserver.TokenVariable); ok {
+		t.Error("the token is in the environment")
 	}
 }

@@ -94,5 +94,5 @@ func work(ctx context.Context, builder *build.Builder, socket string) error {
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequestBytes))
 	pb.RegisterExternalScalerServer(g, w)
 	grpc_health_v1.RegisterHealthServer(g, state)
-	return server.Serve(ctx, g, listener, callsTimeout, w.Run)
+	return server.Serve(ctx, g, listener, callsTimeout, server.Lasting(w.Run))
 }

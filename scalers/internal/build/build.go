@@ -78,6 +78,9 @@ func nonNil(m map[string]string) map[string]string {
 // resolve reads what the scaler's configuration refers to.
 func (b *Builder) resolve(ctx context.Context, j *job.Job, config *scalersconfig.ScalerConfig) error {
 	c, err := b.authentication(ctx, j)
+	if err == nil && c != nil {
+		err = b.checkSpec(c)
+	}
 	if err != nil {
 		return fmt.Errorf("authenticationRef: %w", err)
 	}
@@ -108,7 +111,11 @@ func (b *Builder) environment(
 	ctx context.Context, j *job.Job, config *scalersconfig.ScalerConfig, c *triggerAuthentication,
 ) (*corev1.PodTemplateSpec, error) {
 	template, container, targetErr := resolver.ResolveScaleTargetPodSpec(ctx, b.Client, scaledObject(j))
-	if targetErr == nil && template != nil {
+	keys := variables(config.TriggerMetadata)
+	if targetErr == nil && template != nil && (len(keys) > 0 || c.usesEnvironment()) {
+		if err := b.checkContainers(ctx, &template.Spec, c, j.Namespace); err != nil {
+			return nil, fmt.Errorf("the target: %w", err)
+		}
 		env, err := resolver.ResolveContainerEnv(ctx, b.Client, b.Log, &template.Spec, container, j.Namespace, nil)
 		if err != nil {
 			targetErr = err
@@ -118,7 +125,7 @@ func (b *Builder) environment(
 	if targetErr == nil {
 		return template, checkVariables(config.TriggerMetadata, config.ResolvedEnv, template)
 	}
-	if keys := variables(config.TriggerMetadata); len(keys) > 0 {
+	if len(keys) > 0 {
 		return nil, fmt.Errorf("metadata: %s: the target's environment cannot be read: %w", keys[0], targetErr)
 	}
 	if field := c.usesTarget(); field != "" {

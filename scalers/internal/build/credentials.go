@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -50,12 +51,35 @@ func (b *Builder) authentication(ctx context.Context, j *job.Job) (*triggerAuthe
 	return nil, fmt.Errorf("kind: %q is not known", ref.Kind)
 }
 
+// usesEnvironment reports whether it names environment variables of the target.
+func (c *triggerAuthentication) usesEnvironment() bool { return c != nil && len(c.spec.Env) > 0 }
+
+// checkSpec returns an error for what no TriggerAuthentication may have.
+func (b *Builder) checkSpec(c *triggerAuthentication) error {
+	if n := len(b.values(c)); n > maxValues {
+		return fmt.Errorf("it names %d values, more than %d", n, maxValues)
+	}
+	if v := c.spec.HashiCorpVault; v != nil {
+		return checkVault(v.Address)
+	}
+	return nil
+}
+
+// checkVault refuses a Vault at a socket of the pod: the client connects to unix:// too.
+func checkVault(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return fmt.Errorf("hashiCorpVault.address: %q: must be a URL with http or https", address)
+	}
+	return nil
+}
+
 // usesTarget returns the field that needs the pods of the target; empty if there is none.
 func (c *triggerAuthentication) usesTarget() string {
 	switch {
 	case c == nil:
 		return ""
-	case len(c.spec.Env) > 0:
+	case c.usesEnvironment():
 		return "env"
 	case isOfTarget(c.spec.PodIdentity):
 		return "podIdentity"

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // folderOf is set in a process of its own: what restricts it lasts until its end. With usual it is restricted to Paths.
@@ -51,7 +53,8 @@ func restricted(folder string) error {
 		})
 	}
 	begun.Wait()
-	if err := Restrict([]string{filepath.Join(folder, "allowed"), filepath.Join(folder, "missing")}); err != nil {
+	if err := Restrict([]string{filepath.Join(folder, "allowed"), filepath.Join(folder, "missing"),
+		filepath.Join(folder, "token", "below")}); err != nil {
 		return err
 	}
 	close(proceed)
@@ -145,7 +148,56 @@ func TestPaths(t *testing.T) {
 	}
 	t.Setenv("SSL_CERT_DIR", "/a:/b")
 	got := strings.Join(Paths(), " ")
-	if !strings.HasSuffix(got, " "+os.TempDir()+" /var/run/secrets/eks.amazonaws.com/serviceaccount /a /b") {
+	if !strings.HasSuffix(got, " /var/run/secrets/eks.amazonaws.com/serviceaccount /a /b "+os.TempDir()) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A file that the operator's environment names must not open the folder of the token, or /proc, to the processes.
+func TestCheck(t *testing.T) {
+	parent := t.TempDir()
+	account := filepath.Join(parent, "secrets", "account")
+	for _, folder := range []string{account, filepath.Join(parent, "secrets", "gcp")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"to-account": account, "to-root": "/", "to-proc": "/proc/self"} {
+		if err := os.Symlink(to, filepath.Join(parent, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("SSL_CERT_FILE", "")
+	for path, want := range map[string]string{
+		"":                                     "",
+		parent + "/secrets/gcp/key.json":       "",
+		parent + "/secrets/account-2/key.json": "",
+		"/key.json":                            "read /: that opens ",
+		"/missing/../key.json":                 "read /: that opens ",
+		"/proc/1/key.json":                     "that opens /proc ",
+		parent + "/secrets/key.json":           "that opens " + account,
+		parent + "/secrets/account/key.json":   "that opens " + account,
+		parent + "/secrets/account/a/key.json": "that opens " + account,
+		parent + "/to-account/key.json":        "that opens " + account,
+		parent + "/to-root/key.json":           "that opens ",
+		parent + "/to-proc/key.json":           "that opens /proc ",
+	} {
+		t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", path)
+		if err := Check(account); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", path, err, want)
+		}
+	}
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+	t.Setenv("SSL_CERT_DIR", "/certificates:"+parent)
+	if err := Check(account); err == nil {
+		t.Error("a folder above it in SSL_CERT_DIR")
+	}
+}
+
+func TestIsAbsent(t *testing.T) {
+	for err, want := range map[error]bool{unix.EACCES: true, unix.ENOTDIR: true, unix.ENOENT: true, unix.EINVAL: false} {
+		if got := isAbsent(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -9,17 +10,32 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Serve serves until the context ends. Then it accepts no further requests, and lets those in progress finish within
-// the timeout. What they need runs beside it: the contexts of background end after them, and Serve waits for it.
+// Background is a part of a program that runs beside its server. Its error ends the program.
+type Background func(context.Context) error
+
+// Lasting is a part that does not fail.
+func Lasting(run func(context.Context)) Background {
+	return func(ctx context.Context) error { run(ctx); return nil }
+}
+
+// Serve serves until the context ends, or a part of background fails. Then it accepts no further requests, and lets
+// those in progress finish within the timeout. What they need runs beside it: the contexts of background end after them,
+// and Serve waits for it.
 func Serve(
-	ctx context.Context, g *grpc.Server, listener net.Listener, timeout time.Duration, background ...func(context.Context),
+	ctx context.Context, g *grpc.Server, listener net.Listener, timeout time.Duration, background ...Background,
 ) error {
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
-	var wg sync.WaitGroup
-	defer wg.Wait()
 	defer end()
-	for _, run := range background {
-		wg.Go(func() { run(lasting) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	errs := make([]error, len(background))
+	for i, run := range background {
+		wg.Go(func() {
+			if errs[i] = run(lasting); errs[i] != nil {
+				cancel()
+			}
+		})
 	}
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(timeout, g.Stop)
@@ -28,8 +44,11 @@ func Serve(
 	})
 	defer stop()
 	// It returns when GracefulStop or Stop does.
-	if err := g.Serve(listener); ctx.Err() == nil {
-		return err
+	err := g.Serve(listener)
+	if ctx.Err() != nil {
+		err = nil
 	}
-	return nil
+	end()
+	wg.Wait()
+	return errors.Join(append(errs, err)...)
 }

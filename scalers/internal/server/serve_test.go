@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func serve(t *testing.T, p *process, timeout time.Duration) *serving {
 	pb.RegisterExternalScalerServer(g, &Server{Objects: &cluster{trigger: "redis"}, Processes: p})
 	started := make(chan context.Context)
 	go func() {
-		s.ended <- Serve(ctx, g, listener, timeout, func(ctx context.Context) { started <- ctx; <-ctx.Done() })
+		s.ended <- Serve(ctx, g, listener, timeout, Lasting(func(ctx context.Context) { started <- ctx; <-ctx.Done() }))
 	}()
 	s.processes = <-started
 	s.client = pb.NewExternalScalerClient(dial(t, listener))
@@ -83,6 +84,17 @@ func TestServeEndsWithoutARequestThatHangs(t *testing.T) {
 	}
 	if err := <-s.ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A part that fails ends the server and the other parts, and the program has its error.
+func TestServeEndsWithAnError(t *testing.T) {
+	failure, hasEnded := errors.New("no socket"), false
+	err := Serve(t.Context(), grpc.NewServer(), bufconn.Listen(1<<16), time.Minute,
+		Lasting(func(ctx context.Context) { <-ctx.Done(); hasEnded = true }),
+		func(context.Context) error { return failure })
+	if !errors.Is(err, failure) || !hasEnded {
+		t.Errorf("got %v, the other part has ended: %v", err, hasEnded)
 	}
 }
 

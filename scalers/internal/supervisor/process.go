@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -112,7 +114,8 @@ func newProcess(trigger string, config *Config) (*process, error) {
 	}
 	command := exec.CommandContext(context.Background(), program, config.Command(trigger, socket)...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
-	command.Env = append(os.Environ(), "TMPDIR="+directory,
+	command.Env = append(environment(os.Environ()), config.Environment...)
+	command.Env = append(command.Env, "TMPDIR="+directory,
 		"GOMEMLIMIT="+strconv.FormatInt(config.Memory*heapShare/100, 10))
 	// In a process group of its own it does not get the SIGINT of a terminal: it ends after the requests in progress.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -130,6 +133,11 @@ func newProcess(trigger string, config *Config) (*process, error) {
 	return &process{
 		trigger: trigger, command: command, directory: directory, connection: connection, ended: make(chan struct{}),
 	}, nil
+}
+
+// environment returns the variables without those with which libraries find the API server.
+func environment(all []string) []string {
+	return slices.DeleteFunc(all, func(variable string) bool { return strings.HasPrefix(variable, "KUBERNETES_") })
 }
 
 // failedProcess is a process that was not started.

@@ -32,6 +32,8 @@ const (
 type Config struct {
 	// Command returns the arguments of the process for a type, which listens at the path of a socket.
 	Command func(trigger, socket string) []string
+	// Environment has variables for the processes, beside those of this program.
+	Environment []string
 	// Directory is where the sockets and the temporary files are.
 	Directory string
 	// Memory is the most that a process may use, in bytes, and TotalMemory the most for all, if each uses as much.

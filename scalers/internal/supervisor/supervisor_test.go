@@ -72,20 +72,27 @@ func serveAs(kind, socket string) error {
 		held := allocate(300 * mib)
 		defer func() { _ = held[0] }()
 	case "writes":
-		for n := range 3 {
-			if err := writeTemporary(fmt.Sprint(n), mib); err != nil {
-				return err
-			}
-		}
+		err = errors.Join(writeTemporary("a", 2*mib), writeTemporary("b", mib))
 	case "writes-little":
-		if err := writeTemporary("key.pem", 10); err != nil {
-			return err
-		}
+		err = writeTemporary("key.pem", 10)
+	case "environment":
+		err = checkEnvironment()
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
+	if err != nil {
+		return err
+	}
 	go func() { <-terminated; _ = os.WriteFile(socket+".graceful", nil, 0o600); g.Stop() }()
 	return g.Serve(listener)
+}
+
+func checkEnvironment() error {
+	_, hasServer := os.LookupEnv("KUBERNETES_SERVICE_HOST")
+	if text := fmt.Sprintf("%s %t", os.Getenv("OF_CONFIG"), hasServer); text != "given false" {
+		return errors.New(text)
+	}
+	return nil
 }
 
 func allocate(bytes int) []byte {
@@ -304,9 +311,30 @@ func TestReasonOfARequestInProgress(t *testing.T) {
 	}
 }
 
+// The limit of all processes counts before one of them is seen above its own.
+func TestTotalMemory(t *testing.T) {
+	s, _ := start(t, func(s *Supervisor) { s.config.Memory, s.config.TotalMemory = 1000*mib, 2000*mib })
+	for _, kind := range []string{"large", "a"} {
+		if err := request(t, s, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.mu.Lock()
+	s.config.TotalMemory = 250 * mib
+	s.mu.Unlock()
+	p := s.process("large")
+	waitForEnd(t, p)
+	s.checkTotalMemory()
+	if a := s.process("a"); p.reason != Memory || a.reason != "" ||
+		!strings.HasPrefix(p.detail, "all processes used 3") ||
+		!strings.Contains(p.detail, " MiB, more than their limit of 250 MiB, and it used most of it: 30") {
+		t.Errorf("got %s and %q for the large process, %q for the other", p.reason, p.detail, a.detail)
+	}
+}
+
 func TestMessage(t *testing.T) {
 	e := &EndedError{
-		Trigger: "kafka", Reason: Memory, Detail: tooMuch("it used", 412*mib, 384*mib), In: 3100 * time.Millisecond,
+		Trigger: "kafka", Reason: Memory, Detail: tooMuch("it used", "its", 412*mib, 384*mib), In: 3100 * time.Millisecond,
 	}
 	const want = "the process of type kafka was ended: it used 412 MiB, more than its limit of 384 MiB; " +
 		"it starts again in 4 s"
@@ -388,6 +416,15 @@ func TestSizeOf(t *testing.T) {
 	const least = mib + 2*4096
 	if got := sizeOf(directory); got < least || got > least+4*4096 {
 		t.Errorf("got %d bytes, want %d", got, least)
+	}
+}
+
+// Libraries do not find the API server, and a process gets what is for it alone.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	s, _ := start(t, func(s *Supervisor) { s.config.Environment = []string{"OF_CONFIG=given"} })
+	if err := request(t, s, "environment"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,6 +21,9 @@ const (
 	idleTimeout = 20 * time.Minute
 	// watchPeriod is the period of the checks of processes.
 	watchPeriod = 2 * time.Second
+	// memoryPeriod is the period in which the memory of all processes is added up. It is short: a process can allocate
+	// what the pod has left in less than a second, and then the kernel ends the container.
+	memoryPeriod = 200 * time.Millisecond
 	// healthTimeout bounds a health check. A process with maxFailedChecks in sequence is ended.
 	healthTimeout   = 3 * time.Second
 	maxFailedChecks = 3
@@ -36,10 +39,14 @@ func (s *Supervisor) Run(ctx context.Context) {
 	defer s.stop()
 	ticker := time.NewTicker(watchPeriod)
 	defer ticker.Stop()
+	memory := time.NewTicker(memoryPeriod)
+	defer memory.Stop()
 	for {
 		select {
 		case <-ticker.C:
 			s.checkAll(ctx)
+		case <-memory.C:
+			s.checkTotalMemory()
 		case <-ctx.Done():
 			return
 		}
@@ -61,7 +68,7 @@ func (s *Supervisor) checkAll(ctx context.Context) {
 		case time.Since(t.used) > idleTimeout:
 			s.endLocked(p, syscall.SIGTERM, Unused, fmt.Sprintf("it had no request for %s", idleTimeout))
 		case err == nil && used > s.config.Memory:
-			s.endLocked(p, syscall.SIGKILL, Memory, tooMuch("it used", used, s.config.Memory))
+			s.endLocked(p, syscall.SIGKILL, Memory, tooMuch("it used", "its", used, s.config.Memory))
 		case !p.isChecked:
 			p.isChecked = true
 			s.goroutines.Go(func() { s.check(ctx, p) })
@@ -69,9 +76,39 @@ func (s *Supervisor) checkAll(ctx context.Context) {
 	}
 }
 
+// checkTotalMemory ends the largest process if all of them together use too much memory: between two checks of each one
+// they may use more than their limits. It ends one at a time, and no other before the memory of that one is free.
+func (s *Supervisor) checkTotalMemory() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var largest *process
+	var total, most int64
+	for _, t := range s.types {
+		p := t.process
+		if p == nil || p.hasEnded {
+			continue
+		}
+		if p.reason == Memory {
+			return
+		}
+		used, err := residentMemory(p.pid())
+		if err != nil {
+			continue // It has just ended.
+		}
+		total += used
+		if p.reason == "" && used > most {
+			largest, most = p, used
+		}
+	}
+	if total > s.config.TotalMemory && largest != nil {
+		s.endLocked(largest, syscall.SIGKILL, Memory, fmt.Sprintf("%s, and it used most of it: %d MiB",
+			tooMuch("all processes used", "their", total, s.config.TotalMemory), most>>20))
+	}
+}
+
 // tooMuch says how much of a limit was used.
-func tooMuch(what string, used, limit int64) string {
-	return fmt.Sprintf("%s %d MiB, more than its limit of %d MiB", what, used>>20, limit>>20)
+func tooMuch(what, whose string, used, limit int64) string {
+	return fmt.Sprintf("%s %d MiB, more than %s limit of %d MiB", what, used>>20, whose, limit>>20)
 }
 
 // check ends the process if its temporary files are too large, or if it does not respond.
@@ -82,7 +119,8 @@ func (s *Supervisor) check(ctx context.Context, p *process) {
 		p.isChecked = false
 	}()
 	if size := sizeOf(p.directory); size > s.config.TemporaryFiles {
-		s.end(p, syscall.SIGTERM, TemporaryFiles, tooMuch("its temporary files had", size, s.config.TemporaryFiles))
+		s.end(p, syscall.SIGTERM, TemporaryFiles, tooMuch("its temporary files had", "its", size,
+			s.config.TemporaryFiles))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
+	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
 	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
 	"github.com/microsoft/go-mssqldb/msdsn"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -207,8 +208,13 @@ func checkPostgreSQL(config *scalersconfig.ScalerConfig) error {
 	if err := config.TypedConfig(m); err != nil {
 		return err
 	}
-	if m.Connection == "" {
+	switch {
+	case m.Connection == "":
 		return nil
+	case config.PodIdentity.Provider == kedav1alpha1.PodIdentityProviderAzureWorkload:
+		// It would also not check that the other fields are there: the driver would choose the server.
+		return fmt.Errorf("%s: KEDA's scaler does not use it with the pod identity %s: set host, port, userName, dbName and "+
+			"sslmode instead", field, config.PodIdentity.Provider)
 	}
 	// With ConnStringAllowedKeys it reads no file that the string names.
 	_, err := pgconn.ParseConfigWithOptions(m.Connection,

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
 	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
 )
 
@@ -122,6 +123,20 @@ func TestRefusesFields(t *testing.T) {
 			AuthParams: map[string]string{"password": "p"}})
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// With this identity KEDA's scaler makes the connection string of other fields, and does not ask whether they are there.
+func TestConnectionBesideAnIdentity(t *testing.T) {
+	for provider, isRefused := range map[kedav1alpha1.PodIdentityProvider]bool{
+		kedav1alpha1.PodIdentityProviderAzureWorkload: true, kedav1alpha1.PodIdentityProviderNone: false,
+	} {
+		err := checkConfig(&scalersconfig.ScalerConfig{TriggerType: "postgresql",
+			AuthParams:  map[string]string{"connection": "host=db"},
+			PodIdentity: kedav1alpha1.AuthPodIdentity{Provider: provider}})
+		if (err != nil) != isRefused || err != nil && !strings.HasPrefix(err.Error(), "connection: KEDA's scaler does not") {
+			t.Errorf("%s: %v", provider, err)
 		}
 	}
 }

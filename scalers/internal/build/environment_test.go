@@ -137,7 +137,7 @@ func TestManyValues(t *testing.T) {
 func TestVaultAddress(t *testing.T) {
 	for address, isRefused := range map[string]bool{
 		"https://vault:8200": false, "HTTP://127.0.0.1:1": false,
-		"unix:///tmp/api-server.sock": true, "UNIX:///a": true, " http://a": true, "vault:8200": true, "": true,
+		"unix:///tmp/api-server.sock": true, "UNIX:///a": true, " " + "http://a": true, "vault:8200": true, "": true,
 	} {
 		if err := checkVault(address); (err != nil) != isRefused {
 			t.Errorf("%q: %v", address, err)

@@ -19,8 +19,8 @@ func Lasting(run func(context.Context)) Background {
 }
 
 // Serve serves until the context ends, or a part of background fails. Then it accepts no further requests, and lets
-// those in progress finish within the timeout. What they need runs beside it: the contexts of background end after them,
-// and Serve waits for it.
+// those in progress finish within the timeout. What they need runs beside it: the contexts of background end after
+// them, and Serve waits for it.
 func Serve(
 	ctx context.Context, g *grpc.Server, listener net.Listener, timeout time.Duration, background ...Background,
 ) error {
@@ -50,5 +50,5 @@ func Serve(
 	}
 	end()
 	wg.Wait()
-	return errors.Join(append(errs, err)...)
+	return errors.Join(errors.Join(errs...), err)
 }
